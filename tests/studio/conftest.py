@@ -40,6 +40,16 @@ _READ_PIXELS = """role => {
     return [width, height, btoa(text)];
 }"""
 
+#: Drops files of given names and contents.
+_DROP = """files => {
+    const transfer = new DataTransfer();
+    for (const [name, text] of files) {
+        const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+        transfer.items.add(new File([bytes], name));
+    }
+    window.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer}));
+}"""
+
 
 class StudioPage:
     """A page of the studio as its user and its tests see it."""
@@ -49,8 +59,13 @@ class StudioPage:
         self.address = address
         self.errors = []
         page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: self.errors.append(f"error: {error}"))
-        page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+        page.on("pageerror", lambda error: self.note(f"error: {error}"))
+        page.on("console", lambda message: message.type == "error" and self.note(message.text))
+
+    def note(self, error):
+        """Note an error of the page; in Firefox, Playwright tries inline styles for screenshots, which are refused."""
+        if "style-src-elem" not in error:
+            self.errors.append(error)
 
     def open(self, source="sample:photograph", **settings):
         """Load the page with settings in its address, and wait for its first picture."""
@@ -73,6 +88,11 @@ class StudioPage:
 
     def wait_for(self, script, argument=None):
         self.page.wait_for_function(script, arg=argument)
+
+    def texts(self, selector):
+        """Return what is written on all elements, asked in one go: Playwright loses Firefox over lists of elements."""
+        script = "selector => [...document.querySelectorAll(selector)].map(element => element.textContent)"
+        return self.page.evaluate(script, selector)
 
     def pixels(self, role="result"):
         """Read a canvas back: rows × columns × 4."""
@@ -97,6 +117,27 @@ class StudioPage:
         """Press one part of a switch of several."""
         self.page.get_by_role("radiogroup", name=label).get_by_text(title, exact=True).click()
         self.wait()
+
+    def type(self, field, text):
+        """Write into a field by the keyboard, so that every browser knows that a person has changed it."""
+        field.press("ControlOrMeta+a")
+        field.press_sequentially(str(text))
+        field.press("Enter")
+        self.wait()
+
+    def drop(self, files):
+        """Drop files, given as names and contents, and wait until what they hold is shown."""
+        self.page.evaluate(_DROP, [[name, base64.b64encode(content).decode()] for name, content in files])
+        self.wait_for("() => document.getElementById('source-select').value.startsWith('upload:')")
+        # the address names no source that others cannot open
+        self.wait_for("() => !location.hash.includes('source=') && document.getElementById('busy').hidden")
+        self.wait()
+
+    def switch_theme(self, scheme):
+        """Choose light or dark by the button; Firefox cannot be told what its system prefers."""
+        button = self.page.get_by_role("button", name="Theme")
+        while button.get_attribute("aria-label") != f"Theme: {scheme}":
+            button.click()
 
     def export(self, ending):
         """Export what is open, and return the path of the downloaded file."""
@@ -127,13 +168,15 @@ def _find_chromium():
     return named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-#: Preferences of Firefox: nothing of its own is fetched.
+#: Preferences of Firefox: nothing of its own is fetched, and its camera is a pattern that needs no leave.
 PREFERENCES = {
     "app.normandy.enabled": False,
     "app.update.enabled": False,
     "browser.safebrowsing.update.enabled": False,
     "datareporting.policy.dataSubmissionEnabled": False,
     "extensions.getAddons.cache.enabled": False,
+    "media.navigator.permission.disabled": True,
+    "media.navigator.streams.fake": True,
     "network.captive-portal-service.enabled": False,
     "network.connectivity-service.enabled": False,
     "services.settings.server": "data:,",
@@ -142,8 +185,9 @@ PREFERENCES = {
 
 
 def pytest_generate_tests(metafunc):
-    """Run tests that are marked so in Firefox, too."""
-    if metafunc.definition.get_closest_marker("firefox") is not None:
+    """Run tests that are marked so in Firefox, too; ``firefox(False)`` takes one out of its module."""
+    marker = metafunc.definition.get_closest_marker("firefox")
+    if marker is not None and marker.args != (False,):
         metafunc.parametrize("browser", ["chromium", "firefox"], indirect=True, scope="module")
 
 
@@ -206,6 +250,40 @@ def run_server():
 
 
 @pytest.fixture(scope="session")
+def write_series():
+    """Return what writes a volume of Hounsfield units as the slices of a series."""
+    pytest.importorskip("pydicom", reason="pydicom is not installed: pip install 'subband[volumes]'")
+    return _write_series
+
+
+def _write_series(folder, volume, spacing=(0.5, 0.5), depth=2, window=None):
+    import pydicom
+    from pydicom.dataset import FileDataset, FileMetaDataset
+    from pydicom.uid import CTImageStorage, ExplicitVRLittleEndian, generate_uid
+
+    uid, files = generate_uid(), []
+    for number, pixels in enumerate(volume):
+        meta = FileMetaDataset()
+        meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = CTImageStorage, generate_uid()
+        meta.TransferSyntaxUID = ExplicitVRLittleEndian
+        slab = FileDataset(None, {}, file_meta=meta, preamble=b"\0" * 128)
+        slab.SOPClassUID, slab.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
+        slab.SeriesInstanceUID, slab.Modality, slab.InstanceNumber = uid, "CT", number
+        slab.Rows, slab.Columns, slab.PixelSpacing, slab.SliceThickness = *pixels.shape, list(spacing), depth
+        slab.ImagePositionPatient, slab.ImageOrientationPatient = [0, 0, depth * number], [1, 0, 0, 0, 1, 0]
+        slab.SamplesPerPixel, slab.PhotometricInterpretation = 1, "MONOCHROME2"
+        slab.BitsAllocated = slab.BitsStored = 16
+        slab.HighBit, slab.PixelRepresentation = 15, 0
+        slab.RescaleSlope, slab.RescaleIntercept = 1, -1024
+        if window is not None:
+            slab.WindowCenter, slab.WindowWidth = window
+        slab.PixelData = (pixels + 1024).astype(np.uint16).tobytes()
+        files.append(folder / f"slice{number}.dcm")
+        pydicom.dcmwrite(files[-1], slab)
+    return files
+
+
+@pytest.fixture(scope="session")
 def server():
     with _run_server("--no-token") as address:
         yield address
@@ -234,7 +312,10 @@ def studio(open_page):
     return open_page()
 
 
-@pytest.fixture(scope="session")
-def out():
-    OUT.mkdir(exist_ok=True)
-    return OUT
+@pytest.fixture
+def out(browser):
+    """Return where pictures of the page go; those of the documentation are Chromium's."""
+    name = browser.browser_type.name
+    folder = OUT if name == "chromium" else OUT / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -13,7 +13,7 @@ from subband.enhance import Blur, Enhancer
 
 av = pytest.importorskip("av", reason="films are exported with PyAV: pip install 'subband[video]'")
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 
 def test_camera_of_the_browser(studio):
@@ -25,8 +25,13 @@ def test_camera_of_the_browser(studio):
     picture = studio.colours()
     # the fake device of Chromium is green, with a clock in it that goes
     assert picture[..., 1].mean() > picture[..., 0].mean() + 50
-    studio.wait_for("() => window.studio.stats().frames > 12")
-    assert (studio.colours() != picture).any()
+    # on a busy machine many frames pass before the clock goes on
+    for _ in range(100):
+        studio.wait_for("frames => window.studio.stats().frames > frames", studio.stats()["frames"])
+        if (studio.colours() != picture).any():
+            break
+    else:
+        pytest.fail("the picture of the camera does not change")
     assert studio.page.locator("#position").inner_text() == "live"
     studio.page.get_by_role("button", name="Camera").click()
     studio.wait_for("() => document.getElementById('position').textContent !== 'live'")
@@ -100,6 +105,8 @@ def test_export_is_cancelled(studio):
     assert studio.page.get_by_role("button", name="Start").is_enabled()
 
 
+# WebDriver BiDi says nothing of downloads that a page makes itself
+@pytest.mark.firefox(False)
 def test_screenshot_is_the_picture(studio):
     studio.open(format="raw", filter="sharpen")
     with studio.page.expect_download() as download:

@@ -9,7 +9,7 @@ import pytest
 
 from subband import data
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 #: Gives files to a page as a drop or as a paste does.
 GIVE = """([kind, names]) => {
@@ -23,8 +23,9 @@ GIVE = """([kind, names]) => {
     };
     return Promise.all(names.map((_, index) => draw(60 + 90 * index))).then((blobs) => {
         blobs.forEach((blob, index) => transfer.items.add(new File([blob], names[index], {type: 'image/png'})));
-        const event = kind === 'paste' ? new ClipboardEvent(kind, {clipboardData: transfer})
-            : new DragEvent(kind, {dataTransfer: transfer});
+        const event = kind === 'paste' ? new ClipboardEvent(kind) : new DragEvent(kind, {dataTransfer: transfer});
+        // not every browser lets pages fill a clipboard of their own
+        if (kind === 'paste') Object.defineProperty(event, 'clipboardData', {value: transfer});
         window.dispatchEvent(event);
     });
 }"""
@@ -56,6 +57,8 @@ def test_it_opens_before_and_after_with_the_estimate_and_a_tour_that_stays_skipp
     assert not studio.page.locator("#tour").is_visible()
 
 
+# WebDriver BiDi says nothing of downloads that a page makes itself
+@pytest.mark.firefox(False)
 def test_presets_are_named_exported_imported_and_shared(studio, tmp_path):
     studio.open("sample:camera", format="raw", view="split", filter="hard", threshold=31)
     purposes = studio.page.locator("#preset-select optgroup").first.locator("option").all_inner_texts()

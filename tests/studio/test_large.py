@@ -8,6 +8,8 @@ from subband import data
 from subband.enhance import Denoise, Enhancer
 from subband.studio.reduction import reduce_pixels
 
+pytestmark = [pytest.mark.browser, pytest.mark.firefox]
+
 IMAGE = np.ascontiguousarray(np.tile(data.camera(), (4, 5))[:2000, :2300])
 
 

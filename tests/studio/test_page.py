@@ -8,7 +8,7 @@ import pytest
 from subband import data
 from subband.enhance import Enhancer, Sharpen
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 PHOTOGRAPH = data.photograph()
 
@@ -73,7 +73,7 @@ def test_full_screen_by_key_and_button(studio):
 def test_link_reproduces_settings_and_pixels(studio, open_page):
     studio.open("sample:camera", format="raw")
     studio.choose("Filter", "Hard threshold")
-    studio.page.get_by_label("Threshold", exact=True).fill("25")
+    studio.type(studio.page.get_by_label("Threshold", exact=True), 25)
     studio.page.get_by_role("slider", name="Level 2, across (ad2)", exact=True).press("Home")
     studio.page.get_by_label("Boundary").select_option(label="reflect")
     studio.wait()
@@ -81,9 +81,8 @@ def test_link_reproduces_settings_and_pixels(studio, open_page):
     # whatever else stands in an address, such as a token, is for nobody else
     studio.page.goto(studio.page.url.replace("#", "?token=secret#"))
     studio.page.evaluate("() => window.studio.ready")
-    studio.page.get_by_label("Threshold", exact=True).fill("26")
-    studio.page.get_by_label("Threshold", exact=True).fill("25")
-    studio.wait()
+    studio.type(studio.page.get_by_label("Threshold", exact=True), 26)
+    studio.type(studio.page.get_by_label("Threshold", exact=True), 25)
     studio.wait_for("() => !location.href.includes('secret') && location.hash.includes('threshold=25')")
     other = open_page()
     other.page.goto(studio.page.url)
@@ -114,8 +113,7 @@ def test_settings_survive_a_lost_connection(studio):
 
     studio.page.route_web_socket("**/live*", pass_on)
     studio.open(format="raw")
-    studio.page.get_by_label("Threshold", exact=True).fill("33")
-    studio.wait()
+    studio.type(studio.page.get_by_label("Threshold", exact=True), 33)
     expected = studio.colours()
     sockets[0][0].close()
     studio.wait_for("() => !window.studio.stats().connected")
@@ -124,8 +122,7 @@ def test_settings_survive_a_lost_connection(studio):
     assert len(sockets) > 1
     assert studio.settings()["threshold"] == 33
     np.testing.assert_array_equal(studio.colours(), expected)
-    studio.page.get_by_label("Threshold", exact=True).fill("5")
-    studio.wait()
+    studio.type(studio.page.get_by_label("Threshold", exact=True), 5)
     assert (studio.colours() != expected).any()
 
 

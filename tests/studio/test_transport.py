@@ -9,7 +9,7 @@ from subband import data
 
 av = pytest.importorskip("av", reason="films are read with PyAV: pip install 'subband[video]'")
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 PAUSED = "() => !window.studio.stats().playing"
 
@@ -101,3 +101,20 @@ def test_the_counter_tells_what_is_drawn_and_not_what_is_wanted(paused):
     assert paused.page.get_by_label("Position in the video").input_value() == "33"
     paused.wait_for("() => window.studio.stats().position === 33")
     assert number(paused) == 33
+
+
+def test_a_video_larger_than_its_screen_is_whole_as_soon_as_it_stands_still(open_page):
+    studio = open_page(330, 700).open("sample:clip", format="raw", filter="none", view="split")
+    studio.wait_for("() => window.studio.stats().frames > 3 && window.studio.pixels().width === 320")
+    box = studio.page.locator("#image").bounding_box()
+    assert abs(box["width"] / box["height"] - 16 / 9) < 0.05
+    assert studio.page.locator("#status-size").inner_text() in ("–", "640×360")
+    studio.page.locator("body").press("k")
+    studio.wait_for(PAUSED)
+    studio.wait_for("() => window.studio.pixels().width === 640 && window.studio.pixels('before').width === 640")
+    position = studio.stats()["position"]
+    with av.open(str(data.clip_path())) as film:
+        frames = [frame.to_ndarray(format="rgb24").astype(int) for frame in film.decode(video=0)]
+    assert np.abs(studio.colours() - frames[position]).mean() < 3
+    studio.page.locator("body").press("l")
+    studio.wait_for("() => window.studio.stats().playing && window.studio.pixels().width === 320")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-
 import numpy as np
 import pytest
 
 from subband.enhance import Denoise, Enhancer
 from subband.errors import LevelError
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 #: Hounsfield units of a head in air, with noise, and a mark in one corner, so that each direction can be told.
 radius = np.hypot(*np.mgrid[-1:1:40j, -1:1:48j])
@@ -19,47 +17,9 @@ VOLUME = (VOLUME + np.clip(np.random.default_rng(0).normal(0, 40, VOLUME.shape),
 VOLUME[2, 5, 7] = 2000
 WHY = "not installed: pip install 'subband[volumes]'"
 
-#: Drops files of given names and contents.
-DROP = """files => {
-    const transfer = new DataTransfer();
-    for (const [name, text] of files) {
-        const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
-        transfer.items.add(new File([bytes], name));
-    }
-    window.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer}));
-}"""
 
-
-def drop(studio, files):
-    studio.page.evaluate(DROP, [[name, base64.b64encode(content).decode()] for name, content in files])
-    studio.wait_for("() => document.getElementById('source-select').value.startsWith('upload:')")
-    studio.wait_for("() => window.studio.pixels().width === 48")
-    studio.wait()
-
-
-def make_slices(folder):
-    pydicom = pytest.importorskip("pydicom", reason=f"pydicom is {WHY}")
-    from pydicom.dataset import FileDataset, FileMetaDataset
-    from pydicom.uid import CTImageStorage, ExplicitVRLittleEndian, generate_uid
-
-    uid = generate_uid()
-    for number, pixels in enumerate(VOLUME):
-        meta = FileMetaDataset()
-        meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = CTImageStorage, generate_uid()
-        meta.TransferSyntaxUID = ExplicitVRLittleEndian
-        slab = FileDataset(None, {}, file_meta=meta, preamble=b"\0" * 128)
-        slab.SOPClassUID, slab.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
-        slab.SeriesInstanceUID, slab.Modality, slab.InstanceNumber = uid, "CT", number
-        slab.Rows, slab.Columns, slab.PixelSpacing, slab.SliceThickness = *pixels.shape, [0.5, 0.5], 2
-        slab.ImagePositionPatient, slab.ImageOrientationPatient = [0, 0, 2 * number], [1, 0, 0, 0, 1, 0]
-        slab.SamplesPerPixel, slab.PhotometricInterpretation = 1, "MONOCHROME2"
-        slab.BitsAllocated = slab.BitsStored = 16
-        slab.HighBit, slab.PixelRepresentation = 15, 0
-        slab.RescaleSlope, slab.RescaleIntercept = 1, -1024
-        slab.PixelData = (pixels + 1024).astype(np.uint16).tobytes()
-        path = folder / f"slice{number}.dcm"
-        pydicom.dcmwrite(path, slab)
-        yield path.name, path.read_bytes()
+def read(files):
+    return [(path.name, path.read_bytes()) for path in files]
 
 
 def show(plane):
@@ -67,12 +27,10 @@ def show(plane):
     return np.rint(np.clip((plane.astype(float) + 1000) / 3000, 0, 1) * 255)
 
 
-def test_a_series_is_dropped_and_seen_in_three_planes_and_filtered_in_three_dimensions(studio, tmp_path):
+def test_a_series_is_dropped_and_seen_in_three_planes_and_filtered_in_three_dimensions(studio, write_series, tmp_path):
     settings = {"filter": "none", "format": "raw", "display_window": "-1000:2000"}
     studio.open("sample:camera", **settings)
-    drop(studio, make_slices(tmp_path))
-    # the address follows what is seen, and names no source that others cannot open
-    studio.wait_for("() => !location.hash.includes('source=')")
+    studio.drop(read(write_series(tmp_path, VOLUME)))
     studio.page.evaluate("() => { location.hash = location.hash + '&display_window=-1000:2000'; }")
     studio.wait()
     assert studio.page.locator("#position").inner_text() == "slice 7/12"
@@ -118,7 +76,7 @@ def test_a_packed_volume_and_a_store_with_times_and_channels(run_server, open_pa
     zarr = pytest.importorskip("zarr", reason="zarr is not installed: pip install 'subband[dask]'")
     nibabel.save(nibabel.Nifti1Image(VOLUME.transpose(2, 1, 0), np.eye(4)), tmp_path / "head.nii.gz")
     studio.open("sample:camera", filter="none", format="raw")
-    drop(studio, [("head.nii.gz", (tmp_path / "head.nii.gz").read_bytes())])
+    studio.drop(read([tmp_path / "head.nii.gz"]))
     assert studio.page.locator("#position").inner_text() == "slice 7/12"
     times = np.stack([[VOLUME + 100 * channel + 10 * time for channel in range(2)] for time in range(3)])
     group = zarr.create_group(str(tmp_path / "cells.zarr"), zarr_format=3)

@@ -134,7 +134,7 @@ class Showing:
 
 
 def measure(
-    cases: Sequence[Case] = CASES, engine: str | None = None, *, seconds: float = 8.0, changes: int = 30
+    cases: Sequence[Case] = CASES, engine: str | None = None, *, seconds: float = 5.0, changes: int = 20
 ) -> Iterator[Showing]:
     """Play each video in a browser, and move a slider meanwhile.
 

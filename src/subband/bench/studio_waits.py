@@ -7,9 +7,11 @@ that shows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -19,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from subband import data
-from subband.bench.browsing import browse, move_slider, open_studio, read_pixels, serve
-from subband.bench.studio import SMALL
+from subband.bench.browsing import Server, browse, move_slider, open_studio, read_pixels, serve
+from subband.bench.studio import FULL, SMALL
 from subband.bench.tables import Goal, Report, Sheet
 from subband.enhance import Denoise, Enhancer
 from subband.errors import ArgumentError, FormatError
@@ -29,7 +31,7 @@ from subband.media.video import FilmSource
 from subband.typing import Array
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, ViewportSize
 
 __all__ = ["GROWTH", "Effort", "Wait", "measure_waits", "report"]
 
@@ -42,6 +44,9 @@ _STILLS = {(360, 640): 60.0, (1080, 1920): 150.0, (4000, 6000): 150.0}
 _SEEK = 300.0
 _RATE = 25
 _PAGES = 4
+_SCREEN: ViewportSize = {"width": 1280, "height": 800}
+#: The part of the time before memory is looked at, and how often it is then.
+_WARM_UP, _LOOKS = 0.1, 60
 #: Levels of the filter, and how far rounding may move a shade.
 _LEVEL, _STEP = 4, 1
 
@@ -59,6 +64,7 @@ _TIME_SEEK = """([id, value, position]) => new Promise((resolve) => {
     look();
 })"""
 _WAIT_ALL = "() => { const s = window.studio.stats(); return s.left === 0 && s.sent > 0 && s.drawn >= s.sent; }"
+_FRAMES = "() => [window.studio.stats().frames, performance.now()]"
 _HIDE = """() => {
     Object.defineProperty(document, 'hidden', {value: true, configurable: true});
     document.dispatchEvent(new Event('visibilitychange'));
@@ -82,9 +88,9 @@ class Effort:
     """
 
     stills: Sequence[tuple[int, int]] = tuple(_STILLS)
-    changes: int = 30
-    seeks: int = 20
-    loads: int = 5
+    changes: int = 20
+    seeks: int = 12
+    loads: int = 4
     frames: int = 3 * 60 * _RATE
     seconds: float = 8.0
     flat_seconds: float = 600.0
@@ -140,17 +146,19 @@ def measure_waits(engine: str | None = None, effort: Effort | None = None) -> It
     with TemporaryDirectory(prefix="subband-") as name, browse() as browser:
         folder = Path(name)
         stills = {shape: make_still(folder / f"still-{shape[0]}.png", shape) for shape in effort.stills}
-        full = make_video(folder / "seek.mp4", (1080, 1920), effort.frames)
         small = make_video(folder / "small.mp4", SMALL, 4 * _RATE)
-        with serve([*stills.values(), full, small], engine) as server:
-            page = browser.new_page(viewport={"width": 1280, "height": 800})
+        full = folder / "seek.mp4"
+        with serve([*stills.values(), small], engine) as server:
+            page = browser.new_page(viewport=_SCREEN)
             yield _measure_first(page, server.address, small, effort.loads)
             for shape, still in stills.items():
                 yield _measure_slider(page, server.address, shape, still, effort.changes)
+            page.close()
+            yield from _measure_pages(browser, server, small, effort, partial(make_video, full, FULL, effort.frames))
+        with serve([full], engine) as server:
+            page = browser.new_page(viewport=_SCREEN)
             yield from _measure_seeks(page, server.address, full, effort)
             page.close()
-            yield _measure_pages(browser, server.address, small, effort.seconds)
-            yield _measure_memory(browser, server.address, server.process, small, effort.flat_seconds)
 
 
 def make_still(path: Path, shape: tuple[int, int]) -> Path:
@@ -246,33 +254,37 @@ def _measure_seeks(page: Page, address: str, video: Path, effort: Effort) -> Ite
     yield Wait(f"one frame back in {length}", "ms", tuple(back), _SEEK)
 
 
-def _measure_pages(browser: Browser, address: str, video: Path, seconds: float) -> Wait:
-    """Measure the milliseconds from frame to frame in each of several pages that play at the same time."""
-    pages = [browser.new_page(viewport={"width": 1280, "height": 800}) for _ in range(_PAGES)]
+def _measure_pages(
+    browser: Browser, server: Server, video: Path, effort: Effort, prepare: Callable[[], object]
+) -> Iterator[Wait]:
+    """Measure the milliseconds from frame to frame in pages that play at once, and then memory while one is hidden.
+
+    Nothing is timed while memory is watched, so that what comes next is prepared meanwhile.
+    """
+    pages = [browser.new_page(viewport=_SCREEN) for _ in range(_PAGES)]
     for page in pages:
-        open_studio(page, address, source=f"media:{video.name}", filter="soft")
-    before = [page.evaluate("() => [window.studio.stats().frames, performance.now()]") for page in pages]
-    pages[0].wait_for_timeout(1000 * seconds)
-    after = [page.evaluate("() => [window.studio.stats().frames, performance.now()]") for page in pages]
+        open_studio(page, server.address, source=f"media:{video.name}", filter="soft")
+    before = [page.evaluate(_FRAMES) for page in pages]
+    pages[0].wait_for_timeout(1000 * effort.seconds)
+    after = [page.evaluate(_FRAMES) for page in pages]
+    times = [(end - begin) / max(last - first, 1) for (first, begin), (last, end) in zip(before, after, strict=True)]
+    yield Wait(f"from frame to frame in each of {_PAGES} pages of 640 × 360", "ms", tuple(times))
+    pages[-1].evaluate(_HIDE)
+    with ThreadPoolExecutor(1) as pool:
+        prepared = pool.submit(prepare)
+        yield _watch_memory(pages[0], server.process, effort.flat_seconds)
+        prepared.result()
     for page in pages:
         page.close()
-    times = [(end - begin) / max(last - first, 1) for (first, begin), (last, end) in zip(before, after, strict=True)]
-    return Wait(f"from frame to frame in each of {_PAGES} pages of 640 × 360", "ms", tuple(times))
 
 
-def _measure_memory(browser: Browser, address: str, process: int, video: Path, seconds: float) -> Wait:
-    """Measure the memory of the server while a page plays and another is hidden, over that of the beginning."""
-    pages = [browser.new_page(viewport={"width": 1280, "height": 800}) for _ in range(2)]
-    for page in pages:
-        open_studio(page, address, source=f"media:{video.name}", filter="soft")
-    pages[1].evaluate(_HIDE)
-    pages[0].wait_for_timeout(100 * seconds)
-    sizes, end = [], perf_counter() + 0.9 * seconds
+def _watch_memory(page: Page, process: int, seconds: float) -> Wait:
+    """Measure the memory of the server at the end of some time, over that at its beginning."""
+    page.wait_for_timeout(1000 * _WARM_UP * seconds)
+    sizes, end = [], perf_counter() + (1 - _WARM_UP) * seconds
     while perf_counter() < end:
         sizes.append(_read_memory(process))
-        pages[0].wait_for_timeout(15 * seconds)
-    for page in pages:
-        page.close()
+        page.wait_for_timeout(1000 * seconds / _LOOKS)
     third = max(1, len(sizes) // 3)
     growth = median(sizes[-third:]) / median(sizes[:third])
     return Wait(f"memory after {seconds:g} s with a hidden page, over that before", "times", (growth,), GROWTH)

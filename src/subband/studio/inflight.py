@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from subband.studio.encoding import Link
@@ -15,8 +17,8 @@ __all__ = ["InFlight"]
 _MOST_UNANSWERED = 2
 #: Seconds after which a message that shows no frame counts as drawn, since pages do not answer to it.
 _PATIENCE = 0.5
-#: How much the newest measurement counts in a mean.
-_WEIGHT = 0.2
+#: Measurements whose median is told: the first of a filter is that of a cold start.
+_MEASURED = 9
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class InFlight:
         self._number = 0
         self._arrivals = Meter()
         self._bytes = Meter()
-        self._filter_seconds = 0.0
+        self._filter_seconds: deque[float] = deque(maxlen=_MEASURED)
 
     def send(self, message: Message, *, dropped: int, now: float) -> dict[str, Any]:
         """Remember a message that is sent now; return its header with its number and what was measured so far.
@@ -77,11 +79,11 @@ class InFlight:
         if is_frame:
             if "filter" in message.seconds:
                 # else a result was shown again, through another window
-                self._filter_seconds += _WEIGHT * (message.seconds["filter"] - self._filter_seconds)
+                self._filter_seconds.append(message.seconds["filter"])
             header["stats"] = {
                 **header["stats"],
                 "fps": round(self._arrivals.measure_rate(now), 2),
-                "engine_fps": round(1 / max(self._filter_seconds, 1e-5), 1),
+                "engine_fps": round(1 / max(median(self._filter_seconds or (0.0,)), 1e-5), 1),
                 "stages": {name: round(seconds * 1000, 3) for name, seconds in message.seconds.items()},
                 "dropped": dropped,
                 "bytes_per_second": round(self._bytes.measure_amount(now)),

@@ -35,6 +35,8 @@ class Job:
         Returns the format to encode so many pixels in; see `subband.studio.encoding.Link.choose`.
     view : View or None
         What the page sees of a large image that does not move: that is computed and sent; None for all of the frame.
+    is_moving : bool
+        Whether the frame is one of a video that plays: it is computed whole, and sent at the resolution of the view.
     is_rest : bool
         Whether a further block of what was shown last is to be computed, and not what is seen first.
     band : str or None
@@ -48,6 +50,7 @@ class Job:
     frame: DisplayFrame | None
     choose_format: Callable[[int], str]
     view: View | None = None
+    is_moving: bool = False
     is_rest: bool = False
     band: str | None = None
     echo: Mapping[str, Any] = field(default_factory=dict)

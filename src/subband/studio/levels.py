@@ -91,11 +91,11 @@ def find_percentiles(pixels: Array) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def measure_levels(pixels: Array) -> Levels:
+def measure_levels(pixels: Array, window: tuple[float, float] | None = None) -> Levels:
     """Find out what is black and white in a frame.
 
-    An image that fills more than half of what its dtype holds, from 0 to 65535 or from 0 to 1, is shown whole. In
-    others, black and white are found from their percentiles.
+    What its file says comes first. Else an image that fills more than half of what its dtype holds, from 0 to 65535 or
+    from 0 to 1, is shown whole. In others, black and white are found from their percentiles.
 
     Examples
     --------
@@ -105,21 +105,24 @@ def measure_levels(pixels: Array) -> Levels:
     4095.0
     >>> measure_levels(np.linspace(-1000, 1000, 2001, dtype=np.float32).reshape(3, 667))
     Levels(low=-996.0, high=996.0, span=1990.0)
+    >>> measure_levels(np.zeros((3, 4), np.float32), (-160.0, 240.0))
+    Levels(low=-160.0, high=240.0, span=400.0)
     """
     if pixels.dtype == np.uint8:
         return PLAIN
     least, most = float(pixels.min()), float(pixels.max())
+    white = None
     if pixels.dtype == np.uint16:
         white = 2.0 ** max(int(most).bit_length(), 8) - 1
-        if white == 65535 or pixels.ndim == 3:
+        if window is None and (white == 65535 or pixels.ndim == 3):
             return Levels(0.0, white, white)
-    elif least >= 0 and 0.5 <= most <= _BRIGHTEST:
+    elif window is None and least >= 0 and 0.5 <= most <= _BRIGHTEST:
         return Levels(0.0, 1.0, 1.0)
-    low, high = find_percentiles(pixels)
+    low, high = window or find_percentiles(pixels)
     if high <= low:
         low, high = (least, most) if most > least else (least, least + 1)
     # a short number, because it is part of printed thresholds
-    return Levels(low, high, white if pixels.dtype == np.uint16 else float(f"{high - low:.3g}"))
+    return Levels(low, high, float(f"{high - low:.3g}") if white is None else white)
 
 
 @dataclass(frozen=True)

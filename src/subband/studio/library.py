@@ -191,7 +191,7 @@ class Library:
             frame = next(iter(source), None)
             if frame is None:
                 raise FormatError(f"{text[:100]!r} holds no frame")
-            return as_bytes(frame.pixels)
+            return as_bytes(frame.pixels, source.info.metadata.get("window"))
 
     def list_samples(self) -> list[dict[str, Any]]:
         """Return what the page shows of the samples."""
@@ -256,10 +256,20 @@ def describe_info(info: SourceInfo, item: Item) -> dict[str, Any]:
         "count": info.count,
         "duration": info.duration,
         "bits": info.bits,
+        "unit": info.metadata.get("unit", ""),
+        "aspect": _find_aspect(info),
         "axes": _list_axes(info) if kind == "volume" else [],
         # outside the studio volumes are filtered in three dimensions, and not slice by slice
         "endings": [] if info.kind == "volume" else endings,
     }
+
+
+def _find_aspect(info: SourceInfo) -> float:
+    """Return how many times as far apart rows are as columns, in space."""
+    if info.voxel_size is None:
+        return 1.0
+    _, row, column = info.voxel_size
+    return float(f"{row / column:.4g}") if row > 0 and column > 0 else 1.0
 
 
 def _list_axes(info: SourceInfo) -> list[list[Any]]:
@@ -273,8 +283,8 @@ def _list_still_endings(dtype: str) -> list[str]:
     return [form.written[0] for form in list_formats("still") if form.written and {dtype, "uint8"} & set(form.dtypes)]
 
 
-def as_bytes(pixels: Array) -> Array:
-    """Return the pixels of a frame in 8 bits, as a screen shows them.
+def as_bytes(pixels: Array, window: tuple[float, float] | None = None) -> Array:
+    """Return the pixels of a frame in 8 bits, as a screen shows them, between the black and white that its file names.
 
     Raises
     ------
@@ -290,4 +300,4 @@ def as_bytes(pixels: Array) -> Array:
     if pixels.ndim not in (2, 3) or 0 in pixels.shape:
         raise FormatError(f"a frame has the shape {pixels.shape}, which is no image")
     values = as_pixels(pixels)
-    return Window.read({}, measure_levels(values)).show(values)
+    return Window.read({}, measure_levels(values, window)).show(values)

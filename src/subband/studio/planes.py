@@ -81,7 +81,9 @@ def turn_volume(source: VolumeSource, volume: Array, axis: int) -> VolumeSource:
     return VolumeSource(info, lambda number: cut_plane(volume, axis, number))
 
 
-def draw_planes(volume: Array, point: Sequence[int], window: Window) -> list[dict[str, Any]]:
+def draw_planes(
+    volume: Array, point: Sequence[int], window: Window, voxel_size: Sequence[float] | None = None
+) -> list[dict[str, Any]]:
     """Return the three planes that cross in a point, as the page draws them.
 
     Parameters
@@ -92,17 +94,23 @@ def draw_planes(volume: Array, point: Sequence[int], window: Window) -> list[dic
         Slice, row and column.
     window : Window
         What is black and white.
+    voxel_size : sequence of float, optional
+        The distances of slices, rows and columns; alike where nothing is known.
 
     Returns
     -------
     list of dict
-        For each axis, its ``position`` and ``count``, and the ``image`` as an address.
+        For each axis, its ``position`` and ``count``, the ``image`` as an address, and its ``shape`` in space: how wide
+        it is for its height.
     """
     drawn = []
+    sides = [length * size for length, size in zip(volume.shape[:3], voxel_size or (1.0,) * 3, strict=True)]
     for axis, position in enumerate(point):
         plane = window.show(as_pixels(cut_plane(volume, axis, position)))
         step = max(1, -(-max(plane.shape[:2]) // _LONGEST))
         part = encode_image("plane", np.ascontiguousarray(plane[::step, ::step]), "png")
         image = f"data:image/png;base64,{base64.b64encode(part.data).decode()}"
-        drawn.append({"position": int(position), "count": volume.shape[axis], "image": image})
+        down, across = (side for each, side in enumerate(sides) if each != axis)
+        shape = float(f"{across / down:.4g}")
+        drawn.append({"position": int(position), "count": volume.shape[axis], "image": image, "shape": shape})
     return drawn

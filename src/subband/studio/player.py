@@ -186,6 +186,11 @@ class Player:
         return (info.count or 1) // info.groups if info.kind == "volume" else 1
 
     @property
+    def voxel_size(self) -> tuple[float, float, float] | None:
+        """The distances of slices, rows and columns of a volume, as it is stored."""
+        return (self.info if self._stored is None else self._stored.info).voxel_size
+
+    @property
     def is_video(self) -> bool:
         """Whether there is more than one frame."""
         return self.info.kind in ("film", "sequence") or (self.is_volume and self.info.count != 1)
@@ -268,7 +273,7 @@ class Player:
         pixels = as_pixels(frame.pixels)
         if self._levels is None:
             # of all frames alike, so that a video does not flicker
-            self._levels = measure_levels(pixels)
+            self._levels = measure_levels(pixels, self.info.metadata.get("window"))
         shown = DisplayFrame(pixels, frame.number, perf_counter() - begun, self._levels)
         self._kept[frame.number] = shown
         self._kept.move_to_end(frame.number)
@@ -294,7 +299,9 @@ class Player:
             position = min(position, max(self.count - 1, 0))
         found = self._kept.get(position) or self._look_back(position)
         if found is None:
-            if not self._decoded <= position < self._decoded + _NEAR:
+            # slices are read one by one, and those on the way would be read for nothing
+            near = 1 if self.is_volume else _NEAR
+            if not self._decoded <= position < self._decoded + near:
                 self._jump(position, is_wanted)
                 if self._decoded < 0:
                     return self.current

@@ -200,7 +200,7 @@ class Preview:
         volume = self._player.volume
         lengths = zip(point, volume.shape[:3], strict=True)
         inside = [length // 2 if each < 0 else min(each, length - 1) for each, length in lengths]
-        return draw_planes(volume, inside, window)
+        return draw_planes(volume, inside, window, self._player.voxel_size)
 
     def add_block(self) -> None:
         """Have the slices around the one that is shown with it."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from subband.enhance import Blur, Denoise, Enhancer, Sharpen, Shrink
 from subband.enhance.blockwise import fit_to_part
@@ -19,7 +20,7 @@ from subband.enhance.stages import Stage
 from subband.media.base import fit_pixels
 from subband.typing import Array
 
-__all__ = ["reduce_enhancer", "reduce_mean", "reduce_pixels"]
+__all__ = ["reduce_enhancer", "reduce_mean", "reduce_pixels", "reduce_quickly"]
 
 #: The narrowest blur that is seen, in pixels.
 _NARROWEST = 0.25
@@ -48,6 +49,19 @@ def reduce_pixels(pixels: Array, steps: int) -> Array:
     array([[5]], dtype=uint8)
     """
     return fit_pixels(reduce_mean(pixels, steps), pixels.dtype) if steps else pixels
+
+
+def reduce_quickly(pixels: Array, steps: int) -> Array:
+    """Return what `reduce_pixels` does, where means of 8 bits may be rounded otherwise: a third of the time.
+
+    Examples
+    --------
+    >>> reduce_quickly(np.array([[0, 4], [8, 8]], np.uint8), 1)
+    array([[5]], dtype=uint8)
+    """
+    if not steps or pixels.dtype != np.uint8 or pixels.shape[2:] not in ((), (3,)):
+        return reduce_pixels(pixels, steps)
+    return np.asarray(Image.fromarray(pixels).reduce(2**steps))
 
 
 def _halve(pixels: Array, axis: int) -> Array:

@@ -79,7 +79,7 @@ class Renderer:
         is_block = tool.is_deep and job.resolved.settings.get("volumetric") is True
         failure = Message()
         try:
-            is_whole = job.view is None or (is_block and frame.block is not None)
+            is_whole = job.view is None or job.is_moving or (is_block and frame.block is not None)
             if job.view is not None and not is_whole and (cut := self._find_cut(job, pixels.shape)) is not None:
                 self._last = self._prepared = None
                 return self._render_part(job, job.view, cut, key)
@@ -158,7 +158,8 @@ def _encode(job: Job, frame: DisplayFrame, shown: Shown, where: Mapping[str, Any
         # computed as a whole, and seen in part
         rows, columns = shown.images[0][1].shape[:2]
         crop = job.view.crop((rows, columns))
-        shown = replace(shown, images=tuple((role, crop.cut(each)) for role, each in shown.images))
+        cut = crop.cut_quickly if job.is_moving else crop.cut
+        shown = replace(shown, images=tuple((role, cut(each)) for role, each in shown.images))
         where = {"size": [columns, rows], "extent": crop.extent, "is_sketch": False, "left": 0, "count": 1}
     pixels = sum(each.shape[0] * each.shape[1] for _, each in shown.images)
     wanted = job.choose_format(pixels)

@@ -11,28 +11,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from threading import Condition, Thread
 from time import perf_counter
 from typing import Any, ClassVar
 
 from subband.errors import ArgumentError, SubbandError
+from subband.studio.asking import Asked
 from subband.studio.dispatch import Dispatcher
 from subband.studio.encoding import Link
-from subband.studio.histogram import read_band
 from subband.studio.inbox import Inbox
 from subband.studio.inflight import InFlight
 from subband.studio.jobs import Job, Message
 from subband.studio.large import View
 from subband.studio.levels import Window
 from subband.studio.library import Library
-from subband.studio.measures import measure_image, measure_pixel
+from subband.studio.observations import Observations
 from subband.studio.preview import Preview
 from subband.studio.protocol import ProtocolError, format_error, pack, read_number, write_text
 from subband.studio.recording import Recording
-from subband.studio.settings import Resolved, resolve_settings
-from subband.typing import Array
 
 __all__ = ["Session"]
 
@@ -42,18 +40,6 @@ _log = logging.getLogger("subband.studio")
 _SOON = 0.02
 #: The largest multiple of its rate at which a video is played.
 _FASTEST = 16.0
-#: Seconds between two histograms.
-_HISTOGRAM_PAUSE = 0.2
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """Settings as they came, with their number and time, and what was made of them."""
-
-    given: dict[str, Any]
-    number: int
-    time: float
-    resolved: Resolved
 
 
 class Session:
@@ -104,14 +90,13 @@ class Session:
         #: What computes a further block of the large image that is shown.
         self._rest: Job | None = None
         self._is_given_up = False
-        self._asked = _Asked({}, 0, 0.0, resolve_settings({}, engine=engine))
+        self._asked = Asked.resolve({}, 0, 0.0, engine=engine)
         self._failed_engine: str | None = None
-        self._shown: tuple[tuple[Array, Array], Window] | None = None
+        #: Whether the frame that was sent last has less pixels than its source, because it was one of many.
+        self._is_reduced = False
         self._told_damage = ""
         self._cancelled = -1
-        self._band: str | None = None
-        self._owes_histogram = False
-        self._histogram_due = 0.0
+        self._observations = Observations(self.tell)
         self._told_state: dict[str, Any] = {}
         self._thread = Thread(target=self._run, name="studio-page", daemon=True)
         self._thread.start()
@@ -221,8 +206,9 @@ class Session:
             return 0, self._show
         if self._rest is not None and due is None:
             return 0, self._go_on
-        if due is None and self._owes_histogram and self._band is not None and self._has_input:
-            return self._histogram_due - now, self._measure
+        watched = self._observations
+        if due is None and watched.is_owed and watched.has_band and self._has_input:
+            return watched.due - now, self._measure
         return (None if due is None else due - now), self._show_next
 
     @property
@@ -260,7 +246,13 @@ class Session:
         if self._preview.take(perf_counter(), is_fast=self._is_fast):
             self._show()
         else:
-            self._tell_state()
+            self._stand_still()
+
+    def _stand_still(self) -> None:
+        """Say that no frame follows, and send the one that is shown with all its pixels."""
+        self._tell_state()
+        if self._is_reduced:
+            self._refresh()
 
     def _show_camera(self) -> None:
         """Show the newest frame of the camera."""
@@ -281,7 +273,7 @@ class Session:
 
     def _measure(self) -> None:
         """Send the histogram of the frame that is shown."""
-        job = self._make_histogram_job(self._make_job())
+        job = self._observations.make_job(self._make_job(), perf_counter())
         if job is not None:
             self._dispatcher.start(job)
 
@@ -297,9 +289,17 @@ class Session:
             self._choose_engine(),
             preview.frame if asked.resolved.tool.needs_source else None,
             partial(self._link.choose, wanted, is_moving=preview.is_moving),
-            self._view if preview.is_large and not preview.is_moving else None,
-            echo={"settings": asked.number, "client_time": asked.time},
+            self._view if self._is_seen_in_part() else None,
+            preview.is_moving,
+            echo=asked.echo,
         )
+
+    def _is_seen_in_part(self) -> bool:
+        """Tell whether the page gets less than the frame: of a large image, and of a video larger than its screen."""
+        preview = self._preview
+        if not preview.is_moving or preview.shape is None:
+            return preview.is_large
+        return self._view.crop(preview.shape).steps > 0
 
     def _choose_engine(self) -> str:
         """Return the engine that computes: the one that is asked for, or the CPU after that one has failed."""
@@ -318,8 +318,8 @@ class Session:
         if job.echo.get("settings", 0) <= self._cancelled:
             return None
         if job.band is None:
-            # bands and surfaces have no pixels of the frame, and those of another view would be wrong
-            self._shown = None if message.pair is None else (message.pair, message.window)
+            self._observations.note(message)
+            self._is_reduced = job.is_moving and job.view is not None
             if self._recording is not None and message.pair is not None:
                 self._recording.add(message.pair[1], perf_counter())
         if message.error:
@@ -338,22 +338,14 @@ class Session:
             self.tell(message.header["type"], **message.header)
         if job.band is not None:
             return None
-        self._owes_histogram = True
         if message.left:
             with self._changed:
                 # whatever the page has asked for meanwhile comes before it
                 is_over = self._needs_refresh or self._is_given_up
                 self._rest = None if is_over else replace(job, is_rest=True)
             return None
-        return None if perf_counter() < self._histogram_due else self._make_histogram_job(job)
-
-    def _make_histogram_job(self, job: Job) -> Job | None:
-        """Return what measures the histogram of the frame of a job, if the page looks at one."""
-        band = self._band
-        if band is None or self._is_closed:
-            return None
-        self._owes_histogram, self._histogram_due = False, perf_counter() + _HISTOGRAM_PAUSE
-        return replace(job, band=band)
+        now = perf_counter()
+        return None if self._is_closed or now < self._observations.due else self._observations.make_job(job, now)
 
     # what a page can ask for
 
@@ -364,9 +356,8 @@ class Session:
 
     def _resolve(self, given: Any, number: int, time: float) -> None:
         """Resolve what the page has asked for, for the frames that there are now."""
-        resolved = resolve_settings(given, shape=self._preview.shape, engine=self._engine)
-        self._asked = _Asked(given, number, time, resolved)
-        if self._failed_engine != resolved.settings.get("engine", self._engine):
+        self._asked = Asked.resolve(given, number, time, shape=self._preview.shape, engine=self._engine)
+        if self._failed_engine != self._asked.resolved.settings.get("engine", self._engine):
             # whoever chooses another engine and comes back tries it again
             self._failed_engine = None
         self._tell_resolved()
@@ -376,21 +367,7 @@ class Session:
         self._resolve(self._asked.given, self._asked.number, self._asked.time)
 
     def _tell_resolved(self, *notes: str) -> None:
-        asked = self._asked
-        resolved = asked.resolved
-        try:
-            equivalent = resolved.tool.format_equivalent(
-                resolved.settings, self._preview.file_name, self._preview.file_scale
-            ).describe()
-        except SubbandError:
-            equivalent = {"command": "", "python": "", "toml": ""}
-        self.tell(
-            "resolved",
-            number=asked.number,
-            settings=resolved.settings,
-            notes=[*resolved.notes, *notes],
-            equivalent=equivalent,
-        )
+        self.tell("resolved", **self._asked.describe(self._preview, *notes))
 
     def _order_open(self, message: dict[str, Any]) -> None:
         source = message.get("source")
@@ -406,7 +383,8 @@ class Session:
                 raise ArgumentError(item.hide_path(str(error))) from error
         # a job for the last source that has not begun is for nothing
         self._dispatcher.supersede(None)
-        self._shown, self._told_damage = None, ""
+        self._told_damage = ""
+        self._observations.forget()
         self.tell("opened", **self._preview.describe_source())
         if not is_camera:
             self._resolve_again()
@@ -428,7 +406,7 @@ class Session:
             self._is_hidden = True
             return
         self._preview.pause()
-        self._tell_state()
+        self._stand_still()
 
     def _order_step(self, message: dict[str, Any]) -> None:
         self._preview.step(is_back=message.get("back") is True)
@@ -455,7 +433,7 @@ class Session:
             raise ProtocolError(f"axis={axis} is none of a volume; it can be 0, 1 or 2")
         self._preview.turn(axis)
         self._dispatcher.supersede(None)
-        self._shown = None
+        self._observations.forget()
         self.tell("opened", **self._preview.describe_source())
         self._resolve_again()
         self._refresh()
@@ -467,21 +445,10 @@ class Session:
         self.tell("planes", planes=self._preview.draw_planes(point, window))
 
     def _order_probe(self, message: dict[str, Any]) -> None:
-        if self._shown is None:
-            return
-        row, column = (int(read_number(message, name)) for name in ("row", "column"))
-        found = measure_pixel(self._shown[0], row, column)
-        if found is not None:
-            self.tell("pixel", **found)
+        self._observations.read_pixel(message)
 
     def _order_measure(self, message: dict[str, Any]) -> None:
-        if self._shown is None:
-            return
-        found = measure_image(*self._shown)
-        if message.get("bands") is True:
-            resolved = self._asked.resolved
-            found["bands"] = resolved.tool.measure_bands(resolved.settings, self._shown[0][0], self._preview.levels)
-        self.tell("image", **found)
+        self._observations.measure(message, self._asked.resolved, self._preview.levels)
 
     def _order_view(self, message: dict[str, Any]) -> None:
         self._view = View.read(message)
@@ -515,11 +482,7 @@ class Session:
             self.tell("recording", on=False)
 
     def _order_histogram(self, message: dict[str, Any]) -> None:
-        band = message.get("band")
-        if band is not None:
-            read_band(band)
-        self._band = band
-        self._owes_histogram = True
+        self._observations.choose_band(message)
 
     _ORDERS: ClassVar[dict[str, Callable[[Session, dict[str, Any]], None]]] = {
         "open": _order_open,

@@ -15,6 +15,7 @@ from subband.edit import Fuser, Relighter, Stylist
 from subband.edit.edges import EdgeFinder
 from subband.edit.surfaces import Reshaper, make_shape
 from subband.engines import get_engine
+from subband.enhance.fixed import FixedPoint, draw_bands
 from subband.studio.library import Library
 from subband.studio.settings import resolve_settings
 from subband.studio.tools.base import Inputs
@@ -50,6 +51,14 @@ CASES = [
     (
         {"tool": "edges", "drawn": "mask", "channels": "strongest"},
         lambda: EdgeFinder(channels="strongest").find(PHOTOGRAPH).mask * np.uint8(255),
+    ),
+    (
+        {"tool": "fixed", "wavelet": "db2", "level": 3},
+        lambda: FixedPoint("db2", 8).inverse(FixedPoint("db2", 8).forward(PHOTOGRAPH, 3, (0, 1))),
+    ),
+    (
+        {"tool": "fixed", "drawn": "bands", "bits": 12, "level": 2},
+        lambda: draw_bands(FixedPoint("cdf97", 12).forward(PHOTOGRAPH, 2, (0, 1))),
     ),
 ]
 

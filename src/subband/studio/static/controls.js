@@ -5,6 +5,7 @@ import { makeCombobox } from './combobox.js';
 import { make } from './dom.js';
 import { addGuide } from './guide.js';
 import { formatNumber } from './measures.js';
+import { withUnit } from './units.js';
 import { makeWindow } from './window.js';
 
 const SEGMENTS = { count: 3, letters: 26 };
@@ -86,7 +87,7 @@ function makeRange(control, { changed }) {
       const isAuto = value === 'auto';
       // deeper data has units of its own, and so have thresholds for it
       const isScaled = control.unit === SHADES && settings.scale !== 1 && settings.tool.name === 'enhance';
-      if (isScaled) unit.textContent = isAuto ? '' : `${SHADES} = ${formatNumber(value * settings.scale)}`;
+      if (isScaled) unit.textContent = isAuto ? '' : `${SHADES} = ${withUnit(formatNumber(value * settings.scale))}`;
       else if (unit) unit.textContent = control.unit;
       if (auto) auto.checked = isAuto;
       slider.disabled = field.disabled = isAuto;

@@ -44,13 +44,14 @@ export class Large {
 
   /** The screen, and what of the image is on it if that is not all of it. */
   describe() {
-    const { element, size, scale, hiddenPart } = this.viewport;
+    const { element, size, scales, hiddenPart } = this.viewport;
     const ratio = window.devicePixelRatio || 1;
     const [width, height] = [element.clientWidth, element.clientHeight].map((side) => Math.max(1, Math.round(side * ratio)));
     const { left = 0, right = 0, top = 0, bottom = 0 } = hiddenPart ?? {};
     if (!this.isOn || !(left || right || top || bottom)) return { width, height };
     return {
-      width, height, left: left / scale, top: top / scale, right: size.width - right / scale, bottom: size.height - bottom / scale,
+      width, height, left: left / scales.x, top: top / scales.y,
+      right: size.width - right / scales.x, bottom: size.height - bottom / scales.y,
     };
   }
 }

@@ -1,6 +1,7 @@
 // What the server measures of the image: its histogram, its noise, what is black and white.
 
 import { find } from './dom.js';
+import { withUnit } from './units.js';
 
 /** Milliseconds between two measurements, and while a video plays. */
 const EVERY = 300;
@@ -34,6 +35,14 @@ export class Measures {
     return new Promise((resolve) => { this.waiting.push(resolve); });
   }
 
+  /** Another source is opened: what was measured says nothing about it. */
+  begin() {
+    this.last = null;
+    this.asked = 0;
+    window.clearTimeout(this.timer);
+    this.timer = 0;
+  }
+
   /** Another frame is shown: ask a moment later, and not for every frame. @param {boolean} isPlaying */
   refresh(isPlaying = false) {
     if (this.timer) return;
@@ -56,7 +65,7 @@ export class Measures {
     find('status-noise-box').hidden = typeof noise !== 'number';
     this.waiting.splice(0).forEach((resolve) => resolve(message));
     if (typeof noise !== 'number') return;
-    find('status-noise').textContent = formatNumber(noise);
+    find('status-noise').textContent = withUnit(formatNumber(noise));
     find('status-noise-kind').textContent = kind;
     find('status-noise-box').title = report;
   }

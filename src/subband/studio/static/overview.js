@@ -38,14 +38,14 @@ export class Overview {
 
   /** The image lies elsewhere. */
   follow() {
-    const { hiddenPart, size, scale } = this.viewport;
+    const { hiddenPart, size, scales } = this.viewport;
     const { left, right, top, bottom } = hiddenPart;
     const isLarger = left + right + top + bottom > 0;
     const isNew = isLarger && this.element.hidden;
     this.element.hidden = !isLarger;
     if (isNew) this.refresh();
     if (!isLarger) return;
-    const [width, height] = [size.width * scale, size.height * scale];
+    const [width, height] = [size.width * scales.x, size.height * scales.y];
     const longest = Math.min(LONGEST, PART * this.viewport.element.clientWidth);
     const small = longest / Math.max(width, height);
     Object.assign(this.element.style, { width: `${width * small}px`, height: `${height * small}px` });

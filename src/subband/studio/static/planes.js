@@ -146,13 +146,15 @@ export class Planes {
     this.ask();
   }
 
-  /** @param {{planes: {position: number, count: number, image: string}[]}} message */
+  /** @param {{planes: {position: number, count: number, image: string, shape: number}[]}} message */
   take({ planes }) {
-    planes.forEach(({ position, count, image }, axis) => {
+    planes.forEach(({ position, count, image, shape }, axis) => {
       const { name } = AXES[axis];
       this.counts[name] = count;
       if (this.point[name] < 0) this.point[name] = position;
       this.views[axis].image.src = image;
+      // voxels are rarely cubes
+      this.views[axis].element.style.aspectRatio = String(shape);
       this.views[axis].element.dataset.position = String(position);
     });
     this.#draw();

@@ -2,6 +2,7 @@
 
 import { find } from './dom.js';
 import { formatNumber } from './measures.js';
+import { withUnit } from './units.js';
 
 export class Readout {
   /** @param {(pixel: {row: number, column: number}) => void} ask */
@@ -42,7 +43,7 @@ export class Readout {
     if (this.isNew) this.refresh();
     if (message.row !== this.pixel?.row || message.column !== this.pixel?.column) return;
     const [before, after] = [message.before, message.after].map((values) => values.map(formatNumber).join(' '));
-    this.element.textContent = `${formatPosition(message)} · ${before} → ${after}`;
+    this.element.textContent = `${formatPosition(message)} · ${before} → ${withUnit(after)}`;
   }
 }
 

@@ -3,6 +3,7 @@
 import { find } from './dom.js';
 import { formatNumber } from './measures.js';
 import { Plot } from './plot.js';
+import { withUnit } from './units.js';
 
 const EVERY = 200;
 const WINDOW = 2000;
@@ -72,7 +73,8 @@ export class Status {
     const fps = this.fps;
     const total = Object.values(stages).reduce((sum, milliseconds) => sum + (milliseconds ?? 0), 0);
     write('status-fps', fps ? fps.toFixed(1) : '–');
-    write('status-engine-fps', engineFps ? engineFps.toFixed(engineFps < 100 ? 1 : 0) : '–');
+    // what passes through takes no time, and has no rate
+    write('status-engine-fps', engineFps && engineFps < 1e4 ? engineFps.toFixed(engineFps < 100 ? 1 : 0) : '–');
     const latest = this.latencies.at(-1);
     write('status-latency', latest === undefined ? '–' : latest.toFixed(0));
     const parts = Object.entries(stages).map(([name, ms]) => `${name} ${(ms ?? 0).toFixed(ms < 10 ? 1 : 0)}`);
@@ -84,7 +86,7 @@ export class Status {
     find('removed').hidden = !removed;
     if (removed) {
       const [deviation, mean, reach] = [removed.deviation, removed.mean, removed.reach].map(formatNumber);
-      write('removed', `removed: σ ${deviation}, mean ${mean}; black and white are ∓${reach}`);
+      write('removed', `removed: σ ${deviation}, mean ${mean}; black and white are ∓${withUnit(reach)}`);
     }
     write('status-size', this.size.width ? `${this.size.width}×${this.size.height}` : '–');
     const rate = bytes ? ` · ${(bytes / 2 ** 20).toFixed(bytes < 10 * 2 ** 20 ? 1 : 0)} MiB/s` : '';

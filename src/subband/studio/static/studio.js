@@ -11,7 +11,6 @@ import { Export } from './export.js';
 import { Frames } from './frames.js';
 import { Histogram } from './histogram.js';
 import { History } from './history.js';
-import { listenForKeys } from './keys.js';
 import { Measures } from './measures.js';
 import { Overview } from './overview.js';
 import { Planes } from './planes.js';
@@ -22,17 +21,21 @@ import { saveScreenshot } from './screenshot.js';
 import { OF_THE_LOOKER, OF_THE_MACHINE, Settings } from './settings.js';
 import { Large } from './large.js';
 import { Sheet } from './sheet.js';
+import { listenForShortcuts } from './shortcuts.js';
 import { Link, readMessage } from './socket.js';
 import { Sources, formatSource, nameSource } from './sources.js';
+import { Stage } from './stage.js';
 import { Status } from './status.js';
 import { makeTabs } from './tabs.js';
 import { listenForTheme } from './theme.js';
 import { tell } from './toasts.js';
 import { Tour } from './tour.js';
 import { Transport } from './transport.js';
+import { setUnit } from './units.js';
 import { Viewport } from './viewport.js';
+import { listenForWindowing } from './windowing.js';
 
-/** What is shown to those who come without a file or a link: noise, and the same without it. */
+/** What is shown to those who come without a link: the image before and after; without a file, too, one with noise. */
 const FIRST = { source: 'sample:noisy', settings: { filter: 'bivariate', view: 'split' } };
 
 export class Studio {
@@ -55,15 +58,16 @@ export class Studio {
     this.ready = new Promise((resolve) => { this.isReady = resolve; });
 
     this.frames = new Frames({ result: find('canvas-result'), before: find('canvas-before') });
+    this.stage = new Stage();
     this.status = new Status();
     this.divider = new Divider();
     this.link = new Link({
       message: (message) => this.take(message),
       binary: (buffer) => this.takeBinary(buffer),
       lost: (seconds) => {
-        this.notice(`The connection was lost; the next try is in ${seconds} s.`);
+        this.stage.notice(`The connection was lost; the next try is in ${seconds} s.`);
       },
-      refused: () => this.notice('This server wants its token: open the address that it printed when it started.'),
+      refused: () => this.stage.notice('This server wants its token: open the address that it printed when it started.'),
     });
     const send = (type, content) => this.link.send(type, content);
     this.transport = new Transport((type, content) => {
@@ -136,7 +140,7 @@ export class Studio {
     this.sources.offer(hello);
     this.presets.offer(hello.presets);
     this.export.offer(hello.kept.exports);
-    this.notice('');
+    this.stage.notice('');
     // a new socket counts from the beginning, and knows nothing of what was said on the last
     this.sent = this.drawn = this.status.answered = 0;
     this.opened = '';
@@ -144,8 +148,9 @@ export class Studio {
       this.settings = new Settings(hello.tools);
       const { source, ...values } = recall(readAddress(), hello.kept);
       const { problems = [], media = [] } = hello;
-      const isNew = !source && !Object.keys(values).length && !media.length && !problems.length;
-      this.settings.adopt(isNew ? FIRST.settings : values);
+      const isPlain = !source && !Object.keys(values).length;
+      const isNew = isPlain && !media.length && !problems.length;
+      this.settings.adopt(isPlain ? FIRST.settings : values);
       this.panel = new Panel(find('groups'), this.settings, {
         changed: (name, value) => this.change(name, value), sources: this.sources, measures: this.measures,
       });
@@ -154,7 +159,7 @@ export class Studio {
       problems.forEach((problem) => tell(problem));
       // who has named files that cannot be read is not shown something else
       const isVain = !source && problems.length && !media.length;
-      if (isVain) this.notice(`Nothing that was named can be shown. ${problems.join(' ')}`);
+      if (isVain) this.stage.notice(`Nothing that was named can be shown. ${problems.join(' ')}`);
       this.source = isVain ? '' : source || (isNew ? FIRST.source : this.sources.first());
       if (isNew) this.measures.next().then(() => this.tour.offer());
     }
@@ -231,7 +236,7 @@ export class Studio {
       return;
     }
     const [width, height] = header.size ?? [header.parts[0].width, header.parts[0].height];
-    this.viewport.setSize(width, height);
+    this.viewport.setSize(width, height, header.bands ? 1 : this.info.aspect);
     this.large.take(header);
     this.viewport.setBands(header.bands ?? []);
     this.divider.show(header.parts.some(({ role }) => role === 'before'));
@@ -269,14 +274,15 @@ export class Studio {
     this.status.answer(header.settings, header.client_time);
     this.isSketch = Boolean(header.is_sketch);
     this.followRest(header);
-    this.notice('');
+    this.stage.notice('');
     this.isReady();
   }
 
   async takeSurface(header, buffer, offset) {
     const received = performance.now();
-    const surface = await this.wantSurface();
-    surface.setGrid(header, buffer, offset);
+    // who cannot draw it has been told when the tab was picked, and the page goes on
+    const surface = await this.wantSurface().catch(() => null);
+    surface?.setGrid(header, buffer, offset);
     this.status.size = { width: header.columns, height: header.rows };
     this.finishFrame(header, received, performance.now());
   }
@@ -338,7 +344,7 @@ export class Studio {
     if (this.busy.isRest) {
       this.link.send('cancel', { number: this.sent, rest: true });
       this.busy.stop();
-      if (this.isSketch) this.notice('A preview at the resolution of the screen: the exact image was not computed.');
+      if (this.isSketch) this.stage.notice('A preview at the resolution of the screen: the exact image was not computed.');
       return;
     }
     this.link.send('cancel', { number: this.sent });
@@ -439,15 +445,6 @@ export class Studio {
     saveScreenshot(share, `subband-${title}-${view}.png`).catch((error) => tell(error.message));
   }
 
-  async toggleFullScreen() {
-    try {
-      if (document.fullscreenElement) await document.exitFullscreen();
-      else await find('stage').requestFullscreen();
-    } catch {
-      tell('The browser does not allow full screen here');
-    }
-  }
-
   // On the screen
 
   buildTool() {
@@ -458,14 +455,8 @@ export class Studio {
     find('views').replaceChildren(...(this.views ? [this.views.element] : []));
     this.panel.build(['view']);
     const isSurface = tool.name === 'surface';
-    find('surface').hidden = !isSurface;
-    find('image').hidden = isSurface;
-    find('transport').hidden = isSurface;
-    find('source').hidden = isSurface;
-    find('histogram-group').hidden = isSurface || !this.settings.control('bands');
-    find('zoom').hidden = isSurface;
-    find('status-noise-box').hidden = true;
-    if (isSurface) this.wantSurface().catch((error) => tell(`The 3-D view did not load: ${error.message}`));
+    this.stage.arrange(isSurface, Boolean(this.settings.control('bands')));
+    if (isSurface) this.wantSurface().catch((error) => tell(`The surface cannot be drawn: ${error.message}`));
     this.showTitle();
     this.show();
   }
@@ -480,12 +471,14 @@ export class Studio {
   takeSource({ source, info = {} }) {
     // not what was asked for last: that may be on its way, and fail
     this.opened = source ? nameSource(source) : this.source;
+    this.measures.begin();
     this.showSource(info);
   }
 
   showSource(info) {
     this.info = info;
     this.settings.scale = info.scale ?? 1;
+    setUnit(info.unit);
     this.settings.kind = info.kind ?? '';
     this.panel.update();
     const isLive = this.source.startsWith('camera');
@@ -498,34 +491,12 @@ export class Studio {
   }
 
   showTitle() {
-    const { title, kind, width, height, channels, bits, rate, duration } = this.info;
-    const isSurface = this.settings.tool.name === 'surface';
-    find('source-title').textContent = isSurface ? 'Surface' : (title ?? '');
-    const words = [
-      width && height ? `${width}×${height}` : '',
-      channels ? `${channels} ${channels === 1 ? 'channel' : 'channels'}` : '',
-      bits ? `${bits} bit` : '',
-      kind === 'film' && rate ? `${Number(rate.toFixed(2))} fps` : '',
-      duration ? `${duration.toFixed(1)} s` : '',
-    ];
-    find('source-detail').textContent = isSurface ? '' : words.filter(Boolean).join(' · ');
-    document.title = title && !isSurface ? `${title} · subband studio` : 'subband studio';
-  }
-
-  /** A sentence in place of the image, or above it. @param {string} text */
-  notice(text) {
-    const notice = find('notice');
-    if (notice.textContent === text) return;
-    notice.textContent = text;
-    notice.hidden = !text;
-    notice.classList.toggle('over', find('image').classList.contains('drawn'));
-    find('spoken').textContent = text;
+    this.stage.showTitle(this.info, this.settings.tool.name === 'surface');
   }
 
   #listen() {
     find('webcam').addEventListener('click', () => this.open(this.camera.isOn ? this.sources.first() : 'camera:'));
     find('screenshot').addEventListener('click', () => this.screenshot());
-    find('fullscreen').addEventListener('click', () => this.toggleFullScreen());
     find('help-open').addEventListener('click', () => find('help').showModal());
     find('reset').addEventListener('click', () => this.reset());
     document.addEventListener('visibilitychange', () => {
@@ -533,37 +504,7 @@ export class Studio {
       if (this.camera.isOn) this.pauseCamera(document.hidden || !this.transport.playing);
       if (!document.hidden) this.link.retry();
     });
-    const pickView = (index) => {
-      const option = this.settings?.control('view')?.options[index];
-      if (option) this.change('view', option[0]);
-    };
-    listenForKeys([
-      [' ', 'Play or pause', () => this.transport.toggle(), 'space'],
-      ['.', 'Next frame', () => this.transport.step(false)],
-      [',', 'Frame before', () => this.transport.step(true)],
-      ['j', 'Backwards, pause, forwards; again for twice as fast', () => this.transport.shuttle(-1), 'J K L'],
-      ['k', '', () => this.transport.pause()],
-      ['l', '', () => this.transport.shuttle(1)],
-      ['i', 'First and last frame of a part; all again', () => this.transport.setStart(), 'I O X'],
-      ['o', '', () => this.transport.setStop()],
-      ['x', '', () => this.transport.setPart(0, null)],
-      ['c', 'Loop', () => this.transport.setLoop(!this.transport.loop)],
-      ['f', 'Full screen', () => this.toggleFullScreen()],
-      ['s', 'Screenshot', () => this.screenshot()],
-      ['e', 'Export', () => this.export.open()],
-      ['1', 'Views, in their order', () => pickView(0), '1 – 5'],
-      ['2', '', () => pickView(1)],
-      ['3', '', () => pickView(2)],
-      ['4', '', () => pickView(3)],
-      ['5', '', () => pickView(4)],
-      ['z', 'Zoom', () => this.viewport.nextZoom()],
-      ['+', 'Larger, smaller, whole', () => this.viewport.zoomBy(1), '+ − 0'],
-      ['-', '', () => this.viewport.zoomBy(-1)],
-      ['0', '', () => this.viewport.setZoom('fit')],
-      ['r', 'Reset settings', () => this.reset()],
-      ['Escape', 'Give up what is being computed', () => this.busy.canEnd && this.cancel(), 'Esc'],
-      ['t', 'Light or dark', () => this.nextTheme()],
-      ['?', 'This help', () => find('help').showModal()],
-    ]);
+    listenForWindowing(() => this.measures.last, (window) => this.change('display_window', window));
+    listenForShortcuts(this);
   }
 }

@@ -29,6 +29,8 @@ export function makeTabs(tools, picked) {
       tab.setAttribute('aria-selected', String(isChosen));
       tab.tabIndex = isChosen ? 0 : -1;
     }
+    // on phones there are more tabs than the screen is wide
+    find(`tab-${name}`).scrollIntoView({ block: 'nearest', inline: 'nearest' });
     find('workspace').setAttribute('aria-labelledby', `tab-${name}`);
   };
 }

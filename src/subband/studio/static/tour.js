@@ -9,7 +9,7 @@ const KEY = 'subband-tour';
 const STEPS = [
   ['viewport', 'Before and after', () => {
     const noise = find('status-noise-box').hidden ? '' : ` Its noise is estimated as σ ${find('status-noise').textContent}.`;
-    return `This photograph is as noisy as one taken at night; right of the line it is denoised.${noise} Drag the line; the wheel enlarges.`;
+    return `This photograph is as noisy as one taken at night; right of the line it is denoised.${noise} Drag the line; the wheel or two fingers enlarge it.`;
   }],
   ['source', 'Your own images', () =>
     'Drop, paste or open images, videos, CT series and stacks, several at once. They stay on this computer.'],

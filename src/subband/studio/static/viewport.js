@@ -30,6 +30,8 @@ export class Viewport {
     /** Pixels of the screen for one of the image; null to fit it. @type {number|null} */
     this.chosen = null;
     this.scale = 1;
+    /** How much wider and higher than others the pixels of the image are. */
+    this.stretch = { x: 1, y: 1 };
     /** Where the image begins in the viewport. */
     this.offset = { x: 0, y: 0 };
     /** @type {[string, number, number, number, number][]} */
@@ -50,7 +52,13 @@ export class Viewport {
 
   get #fitting() {
     const { width, height } = this.#box;
-    return Math.min(width / this.size.width, height / this.size.height, MOST_ENLARGED);
+    const { x, y } = this.stretch;
+    return Math.min(width / (x * this.size.width), height / (y * this.size.height), MOST_ENLARGED);
+  }
+
+  /** Pixels of the screen for one of the image, across and down. */
+  get scales() {
+    return { x: this.scale * this.stretch.x, y: this.scale * this.stretch.y };
   }
 
   nextZoom() {
@@ -95,15 +103,21 @@ export class Viewport {
   /** Let a point of the image be in the middle. @param {number} across @param {number} down as parts of the image */
   centre(across, down) {
     const { width, height } = this.#box;
-    const { scale, size } = this;
-    this.offset = { x: width / 2 - across * size.width * scale, y: height / 2 - down * size.height * scale };
+    const { scales, size } = this;
+    this.offset = { x: width / 2 - across * size.width * scales.x, y: height / 2 - down * size.height * scales.y };
     this.arrange();
   }
 
-  /** @param {number} width @param {number} height of the frame */
-  setSize(width, height) {
-    if (this.size.width === width && this.size.height === height) return;
+  /**
+   * @param {number} width @param {number} height of the frame
+   * @param {number} aspect how many times as far apart rows are as columns; no pixel becomes smaller by it
+   */
+  setSize(width, height, aspect = 1) {
+    const stretch = { x: Math.max(1, 1 / aspect), y: Math.max(1, aspect) };
+    const isSame = this.stretch.x === stretch.x && this.stretch.y === stretch.y;
+    if (isSame && this.size.width === width && this.size.height === height) return;
     this.size = { width, height };
+    this.stretch = stretch;
     this.chosen = null;
     this.arrange();
   }
@@ -113,7 +127,8 @@ export class Viewport {
     if (!width || !height) return;
     const box = this.#box;
     this.scale = this.chosen ?? this.#fitting;
-    const [across, down] = [Math.floor(width * this.scale), Math.floor(height * this.scale)];
+    const { scales } = this;
+    const [across, down] = [Math.floor(width * scales.x), Math.floor(height * scales.y)];
     const { left, top } = this.element.getBoundingClientRect();
     // in the middle, or without a gap at an edge; on whole pixels: half a pixel aside, each would be a mean of two
     const fit = (from, wanted, free) =>
@@ -122,10 +137,11 @@ export class Viewport {
       x: fit(left, this.offset.x, box.width - across), y: fit(top, this.offset.y, box.height - down),
     };
     const { x, y } = this.offset;
+    // less than a pixel is no part: the viewport may begin between two
+    const beyond = (length) => (length < 1 ? 0 : length);
     /** The part that is seen, in pixels of the screen from each edge of the image. */
     this.hiddenPart = {
-      left: Math.max(0, -x), right: Math.max(0, x + across - box.width),
-      top: Math.max(0, -y), bottom: Math.max(0, y + down - box.height), across,
+      left: beyond(-x), right: beyond(x + across - box.width), top: beyond(-y), bottom: beyond(y + down - box.height), across,
     };
     const { style } = this.image;
     Object.assign(style, { width: `${across}px`, height: `${down}px`, left: `${x}px`, top: `${y}px` });
@@ -152,8 +168,8 @@ export class Viewport {
   /** The pixel at a point of the screen; null beside the image. @param {number} x @param {number} y */
   #findPixel(x, y) {
     const { left, top } = this.element.getBoundingClientRect();
-    const column = Math.floor((x - left - this.offset.x) / this.scale);
-    const row = Math.floor((y - top - this.offset.y) / this.scale);
+    const column = Math.floor((x - left - this.offset.x) / this.scales.x);
+    const row = Math.floor((y - top - this.offset.y) / this.scales.y);
     const isInside = column >= 0 && row >= 0 && column < this.size.width && row < this.size.height;
     return isInside ? { row, column } : null;
   }
@@ -224,7 +240,7 @@ export class Viewport {
     this.drawn = key;
     const { width, height } = this.size;
     this.labels.replaceChildren(...bands.map(([name, row, column, rows, columns]) => {
-      const fits = columns * this.scale >= LEAST_LABEL.width && rows * this.scale >= LEAST_LABEL.height;
+      const fits = columns * this.scales.x >= LEAST_LABEL.width && rows * this.scales.y >= LEAST_LABEL.height;
       const region = make('div', { class: 'band', 'data-band': name, title: `${name}: show its histogram` },
         fits ? make('span', { text: name }) : null);
       Object.assign(region.style, {

@@ -2,9 +2,12 @@
 
 import { colour, make, preparePen } from './dom.js';
 import { formatNumber } from './measures.js';
+import { getUnit, withUnit } from './units.js';
 
 /** How near to an edge of the window a pointer takes it, in pixels. */
 const NEAR = 24;
+/** Windows of computed tomography by what is to be seen: level and width in Hounsfield units. */
+const TISSUES = { 'Soft tissue': [40, 400], Lung: [-600, 1500], Bone: [400, 1800], Brain: [40, 80] };
 
 /** @returns {import('./controls.js').Drawn} */
 export function makeWindow(control, { changed, measures }) {
@@ -14,12 +17,16 @@ export function makeWindow(control, { changed, measures }) {
     on: { change: () => set(Number(low.value), Number(high.value)) },
   }));
   const press = (text, title, act) => make('button', { type: 'button', class: 'small', text, title, on: { click: act } });
+  const about = make('p', { class: 'hint', role: 'status' });
+  const tissues = make('div', { class: 'row', hidden: true }, ...Object.entries(TISSUES).map(([name, [level, width]]) => (
+    press(name, `Level ${level}, width ${width} HU`, () => set(level - width / 2, level + width / 2)))));
   const element = make('div', { class: 'control window' }, canvas,
     make('div', { class: 'row' }, low, make('span', { class: 'unit', text: 'to' }), high),
     make('div', { class: 'row' },
       press('Auto', 'All but a few pixels between black and white', () => last && set(...last.auto)),
       press('All', 'All pixels between black and white', () => last && set(...last.range)),
-      press('As opened', 'Black and white as they were', () => changed(control.name, ''))));
+      press('As opened', 'Black and white as they were', () => changed(control.name, ''))),
+    tissues, about);
   let last = null;
   let dragged = null;
 
@@ -104,6 +111,9 @@ export function makeWindow(control, { changed, measures }) {
     for (const [field, value] of [[low, last.low], [high, last.high]]) {
       if (document.activeElement !== field) field.value = formatNumber(value);
     }
+    tissues.hidden = getUnit() !== 'HU';
+    const [level, width] = [(last.low + last.high) / 2, last.high - last.low].map(formatNumber);
+    about.textContent = `Level ${level}, width ${withUnit(width)}. Drag with the right button over the image: across for the width, up and down for the level.`;
     draw();
   }
   return {

@@ -47,7 +47,7 @@ class Shown:
     psnr, psnr_before : float or None
         Of the result and of the noisy frame against the clean one, if noise was added.
     pair : tuple of ndarray, optional
-        The frame as it was filtered, and the result, in the numbers of the frame.
+        The frame as it was filtered, and the result, in the numbers of the frame; the frame twice if bands are shown.
     removed : mapping, optional
         Of the difference between them: its ``mean`` and ``deviation``, and the ``reach`` that is shown from black to
         white.
@@ -223,7 +223,7 @@ class Tool(ABC):
         work = self.prepare(settings, Inputs(info.shape, export.engine, export.load))
         frames = iter(source)
         first = next(frames)
-        window = Window.read({}, measure_levels(as_pixels(first.pixels)))
+        window = Window.read({}, measure_levels(as_pixels(first.pixels), info.metadata.get("window")))
 
         def change(pixels: Array, number: int) -> Array:
             return work(window.show(as_pixels(pixels)), number).images[0][1]

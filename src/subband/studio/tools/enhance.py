@@ -68,7 +68,7 @@ class Enhance(Tool):
             if view != "synthesis":
                 mosaic, regions = _draw_mosaic(chosen, noisy, view, inputs)
                 seconds = {"noise": added - start, "filter": perf_counter() - added}
-                return Shown((("analysis", mosaic),), tuple(regions), seconds)
+                return Shown((("analysis", mosaic),), tuple(regions), seconds, pair=(noisy, noisy))
             if slab is None and sequence is not None:
                 result = sequence.apply(noisy, number)
             elif slab is None:

@@ -8,6 +8,7 @@ from subband.errors import ArgumentError, suggest_names
 from subband.studio.tools.base import Tool
 from subband.studio.tools.edges import Edges
 from subband.studio.tools.enhance import Enhance
+from subband.studio.tools.fixed import Fixed
 from subband.studio.tools.fuse import Fuse
 from subband.studio.tools.relight import Relight
 from subband.studio.tools.stylise import Stylise
@@ -16,7 +17,9 @@ from subband.studio.tools.surface import SurfaceTool
 __all__ = ["TOOLS", "find_tool"]
 
 #: All tools by their names.
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (Enhance(), Stylise(), Relight(), Fuse(), Edges(), SurfaceTool())}
+TOOLS: dict[str, Tool] = {
+    tool.name: tool for tool in (Enhance(), Stylise(), Relight(), Fuse(), Edges(), Fixed(), SurfaceTool())
+}
 
 
 def find_tool(name: Any) -> Tool:
