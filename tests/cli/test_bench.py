@@ -120,11 +120,11 @@ def test_gpu_takes_words_and_quick(run, tiny_device_cases):
     assert "forward" not in output
 
 
+@pytest.mark.usefixtures("own_engines")
 def test_gpu_without_a_gpu_is_one_line(run, monkeypatch):
     from subband.engines import registry
 
     monkeypatch.setattr(registry, "find_spec", lambda name: None)
-    registry._load_engine.cache_clear()
     result = run("gpu", "--quick")
     assert result.exit_code == 2
     assert "subband[cuda]" in result.stderr
@@ -210,7 +210,7 @@ def test_studio(run, tmp_path, monkeypatch):
     assert "| first frame of a page | 85 |" in page.read_text(encoding="utf-8")
     assert "| 1280 × 720, soft threshold | 25.0 |" in page.read_text(encoding="utf-8")
     assert "1280" not in run("studio", "--quick", "--engine", "opencl").output
-    assert asked[0] == ("cpu", {"seconds": 8.0, "changes": 30})
+    assert asked[0] == ("cpu", {"seconds": 5.0, "changes": 20})
     assert asked[1][0] == "opencl"
 
 

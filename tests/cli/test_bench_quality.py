@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from subband.bench import enhance, photographs, speckle, temporal
+from subband.bench import enhance, photographs, speckle, temporal, volumes
 from subband.bench.papers import denoising, haar
 from subband.bench.records import read_page
 from subband.cli import app
@@ -35,6 +35,8 @@ def small(monkeypatch):
     monkeypatch.setattr(speckle, "PEERS", tuple(peers))
     # figures are the same whatever else is installed
     monkeypatch.setattr(photographs, "find_spec", lambda _name: None)
+    monkeypatch.setattr(volumes, "find_spec", lambda _name: None)
+    monkeypatch.setattr(volumes, "SIZE", 16)
     greys, colours, ultrasound = photographs.load_greys, photographs.load_colours, phantom.ultrasound
     monkeypatch.setattr(photographs, "load_greys", lambda size: dict(list(greys(64).items())[:2]))
     monkeypatch.setattr(photographs, "load_colours", lambda size: dict(list(colours(64).items())[:1]))
@@ -69,7 +71,7 @@ def test_papers_that_are_not_known_are_refused(run):
 
 
 def test_quality_writes_both_parts_and_the_picture(run, small, tmp_path):
-    page = make_page(tmp_path / "page.md", "photographs", "speckle", "papers")
+    page = make_page(tmp_path / "page.md", "photographs", "volumes", "speckle", "papers")
     files = (
         "--output",
         tmp_path / "figures.json",
@@ -96,19 +98,19 @@ def test_quality_writes_both_parts_and_the_picture(run, small, tmp_path):
     errors = [np.mean(np.square(each - clean)) for each in (noisy, *denoised)]
     assert len(errors) >= 4
     assert max(errors[1:]) < 0.5 * errors[0]
-    assert set(json.loads((tmp_path / "figures.json").read_text())) == {"photographs", "speckle"}
+    assert set(json.loads((tmp_path / "figures.json").read_text())) == {"photographs", "volumes", "speckle"}
 
 
 def test_quick_judges_nothing_and_a_new_page_is_made(run, small, tmp_path):
     result = run("quality", "--quick", "--markdown", tmp_path / "new.md")
     assert result.exit_code == 0, result.output
-    assert result.output.count("no targets judged") == 2
+    assert result.output.count("no targets judged") == 3
     text = (tmp_path / "new.md").read_text(encoding="utf-8")
     assert text.index("measured photographs: begin") < text.index("measured speckle: begin")
 
 
 def test_page_is_checked_before_measuring(run, tmp_path):
-    page = make_page(tmp_path / "page.md", "photographs")
+    page = make_page(tmp_path / "page.md", "photographs", "volumes")
     result = run("quality", "--markdown", page)
     assert result.exit_code == 2
     assert "measured speckle: begin" in result.stderr

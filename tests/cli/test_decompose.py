@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import subband
 from subband import data
 from subband.cli import app
+from subband.enhance.fixed import FixedPoint, draw_bands
 
 COLOUR = data.photograph()[100:201, 80:233]
 GREY = data.camera()[:128, :96]
@@ -70,6 +71,32 @@ def test_picture_comes_back(tmp_path, name, pixels, alpha, options, suffix):
     assert restored.dtype == pixels.dtype
     # float32 holds 8 bits to spare for the rounding of 16
     np.testing.assert_array_equal(restored, np.asarray(Image.open(source)))
+
+
+@pytest.mark.parametrize(
+    ("bits", "options"), [(8, ()), (12, ("-w", "haar")), (16, ("-w", "db2", "--boundary", "reflect"))]
+)
+def test_fixed_point(picture, tmp_path, bits, options):
+    mosaic, back, once = (tmp_path / name for name in ("mosaic.png", "back.png", "once.png"))
+    coefficients = tmp_path / "coefficients.npz"
+    arguments = ("--bits", bits, "--level", 2, *options)
+    result = run("decompose", picture, "-o", mosaic, "--save", coefficients, *arguments)
+    assert result.exit_code == 0, result.output
+    fixed = FixedPoint(options[1] if options else "cdf97", bits, options[3] if len(options) > 2 else None)
+    pyramid = fixed.forward(COLOUR, 2, (0, 1))
+    np.testing.assert_array_equal(np.asarray(Image.open(mosaic)), draw_bands(pyramid))
+    assert run("reconstruct", coefficients, "-o", back).exit_code == 0
+    np.testing.assert_array_equal(np.asarray(Image.open(back)), fixed.inverse(pyramid))
+    assert run("decompose", picture, "-o", once, "--back", *arguments).exit_code == 0
+    assert once.read_bytes() == back.read_bytes()
+
+
+@pytest.mark.parametrize("options", [("--back",), ("--bits", 8, "--reversible"), ("--bits", 7)])
+def test_fixed_point_refuses_what_does_not_go_together(picture, tmp_path, options):
+    result = run("decompose", picture, "-o", tmp_path / "mosaic.png", *options)
+    assert result.exit_code != 0
+    assert "--" in result.stderr
+    assert not (tmp_path / "mosaic.png").exists()
 
 
 def test_hdf5_without_its_library_is_refused_before_anything_is_written(picture, tmp_path, monkeypatch):

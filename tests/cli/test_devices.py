@@ -50,11 +50,11 @@ def test_json(run, without_gpus):
     assert record["machine"]["processor"]
 
 
+@pytest.mark.usefixtures("own_engines")
 def test_missing_library_comes_with_the_command_that_installs_it(run, monkeypatch):
     from subband.engines import registry
 
     monkeypatch.setattr(registry, "find_spec", lambda name: None)
-    registry._load_engine.cache_clear()
     output = run().output
     assert "cuda: engine='cuda' needs an optional library; install it with: pip install 'subband[cuda]'" in output
     assert "pip install 'subband[opencl]'" in output

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from subband import data
 from subband.cli import app
 from subband.codecs.jpeg2000 import imread, imwrite, read_header
-from subband.media import Still, read_still, write_still
+from subband.media import Still, open_sink, open_source, read_still, write_still
 
 COLOUR = data.photograph()[100:228, 100:260]
 
@@ -77,6 +77,36 @@ def test_everything_that_can_be_said(picture, tmp_path):
     assert not header.has_colour_transform
     assert "Hello" in header.comments
     assert header.jp2.resolutions
+
+
+def test_a_region_of_interest(picture, tmp_path):
+    options = ("--bpp", 0.5, "--roi", "20,30,60,70")
+    assert run("encode", picture, tmp_path / "a.jp2", *options).exit_code == 0
+    assert run("encode", picture, tmp_path / "b.jp2", "--bpp", 0.5).exit_code == 0
+    whole = read_still(picture).pixels.astype(float)
+    errors = [
+        np.mean((imread(tmp_path / name)[20:60, 30:70] - whole[20:60, 30:70]) ** 2) for name in ("a.jp2", "b.jp2")
+    ]
+    assert errors[0] < 0.5 * errors[1]
+    result = run("encode", picture, tmp_path / "c.jp2", "--roi", "20,30")
+    assert result.exit_code == 2
+    assert "--roi '20,30' is not four numbers" in result.stderr
+
+
+@pytest.mark.filterwarnings("ignore:.*keeps no time code")
+@pytest.mark.parametrize("name", ["a.mj2", "a.mxf"])
+@pytest.mark.parametrize("options", [(), ("--ht",)], ids=["Part 1", "HT"])
+def test_video_there_and_back(tmp_path, name, options):
+    video = tmp_path / "clip.y4m"
+    with open_source(data.clip_path(), colours="ycbcr") as source, open_sink(video, source.info, audio=False) as sink:
+        for _, frame in zip(range(3), source, strict=False):
+            sink.write(frame)
+    assert run("encode", video, tmp_path / name, *options).exit_code == 0
+    assert run("decode", tmp_path / name, tmp_path / "back.y4m").exit_code == 0
+    assert video.read_bytes().split(b"FRAME")[1:] == (tmp_path / "back.y4m").read_bytes().split(b"FRAME")[1:]
+    result = run("encode", video, tmp_path / "b.mj2", "--dpi", 300)
+    assert result.exit_code == 2
+    assert "are for images, not for video" in result.stderr
 
 
 def test_decode_in_part(picture, tmp_path):
@@ -162,6 +192,16 @@ def test_bench(tmp_path):
     result = run("bench", "jpeg2000", "--quality", "--quick", "--markdown", page)
     assert result.exit_code == 0, result.output
     assert "astronaut" in page.read_text()
+
+
+@pytest.mark.opencl
+def test_bench_of_video(tmp_path):
+    pytest.importorskip("pyopencl")
+    page = tmp_path / "page.md"
+    page.write_text("<!-- measured jpeg2000 video: begin -->\n<!-- measured jpeg2000 video: end -->\n")
+    result = run("bench", "jpeg2000", "--video", "--engine", "opencl", "--quick", "--markdown", page)
+    assert result.exit_code == 0, result.output
+    assert "HTJ2K on opencl" in page.read_text()
 
 
 def test_high_throughput_files_and_back(picture, tmp_path):

@@ -40,6 +40,12 @@ def test_every_command_has_help(name):
     assert "Usage: " in result.output
 
 
+@pytest.mark.parametrize("arguments", [["verify"], ["bench"], ["bench", "cpu"]])
+def test_only_the_program_installs_completion(arguments):
+    assert "--install-completion" in runner.invoke(app, ["--help"]).output
+    assert "completion" not in runner.invoke(app, [*arguments, "--help"]).output
+
+
 def test_no_command_shows_help():
     assert "Usage: " in runner.invoke(app, []).output
 

@@ -97,9 +97,14 @@ def _read_goal(line: str) -> dict[str, Any] | None:
 
 
 def read_page(page: Path) -> dict[str, dict[str, Any]]:
-    """Read every part of a page back: a report, or reports by the headings of its chapters."""
+    """Read every part of a page back: a report, or reports by the headings of its chapters.
+
+    Parts that hold nothing are left out: nothing was measured for them yet.
+    """
     parts = {}
     for match in _PART.finditer(page.read_text(encoding="utf-8")):
+        if not match["text"].strip():
+            continue
         chapters = split_chapters(match["text"])
         reports = {heading: read_report(text) for heading, text in chapters.items()}
         parts[match["part"]] = reports or read_report(match["text"])

@@ -10,6 +10,7 @@ from typing import Any
 from subband.bench.cases import MOST_MEMORY
 from subband.bench.figures import BarChart, Figure, draw_bars
 from subband.bench.measuring import Measurement
+from subband.bench.ratios import Ratio, judge_ratios, tabulate_ratios, write_ratios
 from subband.bench.tables import Cell, Report, Sheet, write_number
 from subband.engines.measuring.devices import Machine
 
@@ -59,6 +60,7 @@ def report(
     title: str = "Transforms",
     note: str | None = None,
     has_copies: bool = True,
+    ratios: Sequence[Ratio] = (),
 ) -> Report:
     """Make a report of measurements.
 
@@ -76,6 +78,8 @@ def report(
         What the columns mean; what they mean on the CPU, or on a device, if left out.
     has_copies : bool
         Whether a plain copy is something to compare with.
+    ratios : sequence of Ratio
+        Times as multiples of other times.
 
     Examples
     --------
@@ -93,10 +97,11 @@ def report(
     title_of_sheet = f"{title} beside {' and '.join(beside)}"
     sheet = Sheet.from_records(title_of_sheet, measurements, columns, note, last_texts=last_texts, missed=missed)
     said = [*remarks, *(remark for measurement in measurements for remark in measurement.remarks)]
+    figures = {"measurements": [_write_record(measurement) for measurement in measurements]}
     return Report(
-        [sheet],
-        (),
-        {"measurements": [_write_record(measurement) for measurement in measurements]},
+        [sheet, *([tabulate_ratios(ratios)] if ratios else [])],
+        judge_ratios(ratios),
+        figures | ({"ratios": write_ratios(ratios)} if ratios else {}),
         machine,
         {"Times as fast, and copies": _draw(title, measurements, has_copies)} if measurements else {},
         tuple(dict.fromkeys(said)),

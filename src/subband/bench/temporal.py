@@ -48,7 +48,8 @@ PEERS = {
     "nlmeans": [f"s={s}:p=7:r=11" for s in (2, 4, 6, 10, 16, 30)],
     "hqdn3d": [f"{s}:{s}:{t}:{t}" for s in (2, 4, 8, 16) for t in (6, 12, 24, 48)],
     "vaguedenoiser": [f"threshold={t}:nsteps=5" for t in (4, 8, 16, 32, 64)],
-    "bm3d": [f"sigma={s}:block=8:bstep=4:group=8" for s in (5, 10, 20, 40)],
+    # its sigma counts in units of its own, some forty times that of the noise and more
+    "bm3d": [f"sigma={s}:block=8:bstep=4:group=8" for s in (400, 1000, 1600, 4000)],
 }
 
 #: Rows and columns of clips, and taps on each side of the filter that moves images.

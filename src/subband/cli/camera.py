@@ -25,18 +25,18 @@ app = typer.Typer()
 @take_settings(Denoise, "method wavelet level strength form", level=3, form="decimated")
 @take_files("force dry_run as_json quiet keep_partial", writing="codec quality preset", preset="ultrafast")
 def camera(
-    output: Annotated[
-        Path | None, typer.Argument(metavar="OUT", help="The video that is recorded."), Writes("results")
-    ] = None,
+    output: Annotated[Path | None, typer.Argument(metavar="OUT", help="The video to write."), Writes("results")] = None,
     device: Annotated[
         str, typer.Option("--device", "-d", metavar="NAME", help="A number, /dev/video0, or test: for a pattern.")
     ] = "0",
     seconds: Annotated[
-        float | None, typer.Option(min=0.0, metavar="S", help="How long; until Ctrl-C if left out.")
+        float | None, typer.Option(min=0.0, metavar="S", help="Duration of the recording; until Ctrl-C by default.")
     ] = None,
-    frames: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many frames.")] = None,
-    size: Annotated[str | None, typer.Option(metavar="WxH", help="What to ask the camera for.")] = None,
-    rate: Annotated[float | None, typer.Option(min=0.1, metavar="FPS", help="Frames per second to ask for.")] = None,
+    frames: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of frames.")] = None,
+    size: Annotated[str | None, typer.Option(metavar="WxH", help="Frame size to request from the camera.")] = None,
+    rate: Annotated[
+        float | None, typer.Option(min=0.1, metavar="FPS", help="Frame rate to request from the camera.")
+    ] = None,
     chain: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A chain as TOML instead of denoising; see `subband filter`."),

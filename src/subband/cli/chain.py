@@ -41,8 +41,8 @@ STAGE_OPTIONS = {
     "--garrote": ("T", f"Shrink by a garrote {_THRESHOLD}."),
     "--firm": ("LOW,HIGH", "Shrink between two thresholds."),
     "--gains": ("G,G,...", list_settings(STAGES["shrink"])["gains"].help),
-    "--blur": ("S", "Blur by a Gaussian of so many pixels."),
-    "--sharpen": ("A", "Sharpen by so much of the Laplacian."),
+    "--blur": ("S", "Blur by a Gaussian with this standard deviation in pixels."),
+    "--sharpen": ("A", "Sharpen by subtracting this multiple of the Laplacian."),
     "--denoise": ("METHOD", "As `subband denoise --method`."),
 }
 _PARTS = ("--soft", "--hard", "--garrote", "--firm")

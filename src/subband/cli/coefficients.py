@@ -15,7 +15,7 @@ from subband.pyramid_files import HDF5_SUFFIXES, read_pyramid_file
 __all__ = ["check_name", "load_coefficients", "save_coefficients"]
 
 # Names that no band has: those begin with a number.
-_DEPTH, _ALPHA = "picture_depth", "picture_alpha"
+_DEPTH, _ALPHA, _BITS = "picture_depth", "picture_alpha", "fixed_bits"
 
 
 def check_name(path: Path) -> None:
@@ -37,8 +37,10 @@ def check_name(path: Path) -> None:
         raise MissingExtraError("coefficients in HDF5", "volumes")
 
 
-def save_coefficients(path: Path, pyramid: Pyramid, still: Still, *, overwrite: bool = False) -> None:
-    """Write the pyramid of an image, with its depth and its transparency.
+def save_coefficients(
+    path: Path, pyramid: Pyramid, still: Still, *, bits: int | None = None, overwrite: bool = False
+) -> None:
+    """Write the pyramid of an image, with its depth, its transparency, and the bits of fixed point.
 
     Raises
     ------
@@ -49,12 +51,14 @@ def save_coefficients(path: Path, pyramid: Pyramid, still: Still, *, overwrite: 
     extra = {_DEPTH: np.array(still.pixels.dtype.itemsize * 8)}
     if still.alpha is not None:
         extra[_ALPHA] = still.alpha
+    if bits is not None:
+        extra[_BITS] = np.array(bits)
     with place_output(path, overwrite=overwrite) as unfinished:
         pyramid.save(unfinished, extra)
 
 
-def load_coefficients(path: Path) -> tuple[Pyramid, Still]:
-    """Read the pyramid of an image, and an empty image of its size, depth and transparency.
+def load_coefficients(path: Path) -> tuple[Pyramid, Still, int | None]:
+    """Read the pyramid of an image, an empty image of its size, depth and transparency, and the bits of fixed point.
 
     A pyramid that `Pyramid.save` wrote by itself is taken for one of 8 bits, unless it holds integers of 16.
 
@@ -74,4 +78,4 @@ def load_coefficients(path: Path) -> tuple[Pyramid, Still]:
     extra = read_pyramid_file(path, has_bands=False).extra
     depth = int(extra.get(_DEPTH, 16 if pyramid.dtype == np.uint16 else 8))
     empty = np.zeros(pyramid.shape, np.uint16 if depth == 16 else np.uint8)
-    return pyramid, Still(empty, extra.get(_ALPHA))
+    return pyramid, Still(empty, extra.get(_ALPHA)), int(extra[_BITS]) if _BITS in extra else None

@@ -28,13 +28,11 @@ def compare(
         typer.Option(
             "--picture",
             metavar="FILE",
-            help="Write both and their difference side by side; of video, where they differ most.",
+            help="Write both and their difference side by side; for video, the frame where they differ most.",
         ),
         Writes(),
     ] = None,
-    ssim: Annotated[
-        bool, typer.Option("--ssim/--no-ssim", help="Whether SSIM is measured, which takes longest.")
-    ] = True,
+    ssim: Annotated[bool, typer.Option("--ssim/--no-ssim", help="Measure SSIM, too, which takes longest.")] = True,
     force: Force = False,
     dry_run: DryRun = False,
     most_pixels: MostPixels = None,

@@ -25,12 +25,14 @@ def decode(
     output: Annotated[
         Path, typer.Argument(metavar="OUT", help="An image, or .npy for the samples as they are; a video."), Writes()
     ],
-    reduce: Annotated[int, typer.Option(min=0, metavar="N", help="Halve rows and columns so many times.")] = 0,
+    reduce: Annotated[int, typer.Option(min=0, metavar="N", help="How many times rows and columns are halved.")] = 0,
     region: Annotated[
         str | None,
-        typer.Option(metavar="T,L,B,R", help="First row and column, last row and column, the last ones left out."),
+        typer.Option(metavar="T,L,B,R", help="Region: first row and column, and end row and column (exclusive)."),
     ] = None,
-    layers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Layers of quality; all by default.")] = None,
+    layers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Number of quality layers; all by default.")
+    ] = None,
     engine: EngineName = None,
     force: Force = False,
     dry_run: DryRun = False,
@@ -38,27 +40,32 @@ def decode(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Decode a JPEG 2000 image, smaller or in part if that is enough; or a VC-2 video.
+    """Decode a JPEG 2000 image, smaller or in part if that is enough; or a video of VC-2 or JPEG 2000.
 
     `subband decode scan.jp2 scan.png --reduce 2 --region 0,0,1024,1024` reads only what it needs. What is damaged is
-    decoded as far as it goes, with a warning.
+    decoded as far as possible, with a warning.
     """
     import warnings
     from time import perf_counter
 
-    from subband.cli.video import copy_video, may_hold_vc2
+    from subband.cli.video import copy_video, may_hold_jpeg2000, may_hold_vc2
     from subband.codecs.jpeg2000 import CodecWarning
     from subband.codecs.jpeg2000 import decode as decode_image
     from subband.media import place_output, write_still
     from subband.media.jpeg2000 import read_jpeg2000
     from subband.media.limits import choose_most_pixels
 
-    if may_hold_vc2(source):
+    if may_hold_vc2(source) or may_hold_jpeg2000(source):
         if reduce or region is not None or layers is not None:
             raise ArgumentError("--reduce, --region and --layers are for JPEG 2000, not for video")
         copy_video(source, output, {}, force, dry_run, most_pixels, as_json, quiet)
         return
-    options: dict[str, Any] = {"reduce": reduce, "region": _split_region(region), "layers": layers, "engine": engine}
+    options: dict[str, Any] = {
+        "reduce": reduce,
+        "region": split_region("--region", region),
+        "layers": layers,
+        "engine": engine,
+    }
     if dry_run:
         show_plan([source], [output], as_json=as_json)
         return
@@ -87,11 +94,11 @@ def decode(
     show_result(record, text, as_json=as_json, quiet=quiet)
 
 
-def _split_region(text: str | None) -> tuple[int, ...] | None:
-    """Read four numbers between commas."""
+def split_region(name: str, text: str | None) -> tuple[int, ...] | None:
+    """Read four numbers between commas, of the option of that name."""
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 4 or not all(part.isdecimal() for part in parts):
-        raise ArgumentError(f"--region {text!r} is not four numbers between commas: top,left,bottom,right")
+        raise ArgumentError(f"{name} {text!r} is not four numbers between commas: top,left,bottom,right")
     return tuple(int(part) for part in parts)

@@ -33,7 +33,19 @@ def decompose(
     level: Level = 3,
     boundary: Boundary = None,
     reversible: Annotated[
-        bool, typer.Option("--reversible", help="Integers without loss, for cdf53 and haar.")
+        bool, typer.Option("--reversible", help="Lossless integer transform, for cdf53 and haar.")
+    ] = False,
+    bits: Annotated[
+        int | None,
+        typer.Option(
+            min=8,
+            max=16,
+            metavar="N",
+            help="Fixed point: coefficients are integers of N bits.",
+        ),
+    ] = None,
+    back: Annotated[
+        bool, typer.Option("--back", help="With --bits: write the reconstructed image, not the mosaic.")
     ] = False,
     save: Annotated[
         Path | None,
@@ -55,23 +67,24 @@ def decompose(
     from subband.media import Still, read_still, write_still
 
     _check_outputs(output, save)
+    _check_bits(bits, back, reversible)
     if dry_run:
         show_plan([image], [output, save], as_json=as_json)
         return
     still = read_still(image, most_pixels=most_pixels)
-    pixels = still.pixels if reversible else still.pixels.astype(np.float32)
-    pyramid = subband.decompose(
-        pixels,
-        wavelet,
-        level,
-        boundary,
-        axes=(0, 1),
-        engine=engine,
-        reversible=reversible,
-    )
+    if bits is not None:
+        from subband.enhance.fixed import FixedPoint, draw_bands
+
+        fixed = FixedPoint(wavelet, bits, boundary)
+        pyramid = fixed.forward(still.pixels, level, (0, 1), engine)
+        drawn = fixed.inverse(pyramid, engine) if back else draw_bands(pyramid)
+    else:
+        pixels = still.pixels if reversible else still.pixels.astype(np.float32)
+        pyramid = subband.decompose(pixels, wavelet, level, boundary, axes=(0, 1), engine=engine, reversible=reversible)
+        drawn = pyramid.picture()
     if save is not None:
-        save_coefficients(save, pyramid, still, overwrite=force)
-    write_still(output, Still(pyramid.picture()), overwrite=force)
+        save_coefficients(save, pyramid, still, bits=bits, overwrite=force)
+    write_still(output, still.replace_pixels(drawn) if back else Still(drawn), overwrite=force)
     modes = " and ".join(dict.fromkeys(pyramid.plan.modes))
     rows, columns = pyramid.shape[:2]
     record = {"image": str(image), "output": str(output), "save": None if save is None else str(save)}
@@ -80,6 +93,14 @@ def decompose(
     text = f"{output}: {columns} × {rows} pixels, {levels} of {wavelet}, {modes}"
     text += "" if save is None else f"\n{save}: the coefficients"
     show_result({**record, **about}, text, as_json=as_json, quiet=quiet)
+
+
+def _check_bits(bits: int | None, back: bool, reversible: bool) -> None:
+    """Refuse options that do not go together."""
+    if back and bits is None:
+        raise ArgumentError("--back is for --bits N; use `subband reconstruct` on what --save wrote")
+    if bits is not None and reversible:
+        raise ArgumentError("--bits and --reversible are two kinds of integers; leave one out")
 
 
 def _check_outputs(output: Path, save: Path | None) -> None:

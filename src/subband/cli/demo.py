@@ -28,10 +28,10 @@ _IMAGES = ("original", "noisy", "denoised", "side-by-side")
 def demo(
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where images and videos go; out by default."),
+        typer.Option("--output", "-o", metavar="FOLDER", help="Folder for images and videos; out by default."),
         Writes("folder"),
     ] = Path("out"),
-    clip: Annotated[bool, typer.Option(help="Whether the clip is done, too.")] = True,
+    clip: Annotated[bool, typer.Option(help="Process the clip, too.")] = True,
     force: Force = False,
     dry_run: DryRun = False,
 ) -> None:

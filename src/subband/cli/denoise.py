@@ -39,15 +39,18 @@ def denoise(
     pipe_format: PipeFormatName = None,
     chunks: Annotated[
         str | None,
-        typer.Option("--chunks", metavar="N,N,...", help="Into Zarr: lengths of a chunk, one for all axes or each."),
+        typer.Option("--chunks", metavar="N,N,...", help="Zarr output: chunk lengths, one for all axes or one each."),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Into Zarr: of Dask, such as tcp://host:8786.")
+        str | None,
+        typer.Option(
+            "--scheduler", metavar="ADDRESS", help="Zarr output: address of a Dask scheduler, such as tcp://host:8786."
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Into Zarr: go on with an interrupted job.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Zarr output: continue an interrupted job.")] = False,
     mask: Annotated[
         Path | None,
-        typer.Option("--mask", metavar="PATH", help="Into Zarr: an array, not 0 where voxels are known."),
+        typer.Option("--mask", metavar="PATH", help="Zarr output: an array that is not 0 where voxels are known."),
         Reads(),
     ] = None,
     nonfinite: NonFinite = None,
@@ -56,7 +59,7 @@ def denoise(
         typer.Option(
             "--dark",
             metavar="PATH",
-            help="A frame with nothing but noise, for correlated noise as it has in each band.",
+            help="A frame of pure noise, from which the strength of correlated noise in each band is measured.",
         ),
         Reads(),
     ] = None,
@@ -68,7 +71,7 @@ def denoise(
 ) -> None:
     """Remove noise from images, video and volumes.
 
-    `subband denoise noisy.png clean.png` does the usual; `subband denoise scans/ clean/` does a folder.
+    `subband denoise noisy.png clean.png` denoises a file; `subband denoise scans/ clean/` denoises a folder.
     `subband denoise volume.zarr clean.zarr` goes chunk by chunk, with Dask.
     """
     from subband.cli.enhancing import enhance_files

@@ -16,10 +16,10 @@ app = typer.Typer()
 
 @app.command()
 def devices(
-    measure: Annotated[bool, typer.Option("--measure", help="Measure how fast memory is copied, too.")] = False,
+    measure: Annotated[bool, typer.Option("--measure", help="Measure the memory bandwidth, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the engines, what each runs on and takes, and what is missing for the others."""
+    """List the engines, their devices and what they support, and what is missing for the others."""
     import json
 
     from rich.console import Console

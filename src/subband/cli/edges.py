@@ -34,7 +34,7 @@ app = typer.Typer()
 def edges(
     paths: Paths = None,
     each_channel: Annotated[
-        bool, typer.Option("--colours", help="Look at each channel by itself, not at the brightness alone.")
+        bool, typer.Option("--colours", help="Use each colour channel, not the brightness alone.")
     ] = False,
     edges_only: Annotated[
         bool, typer.Option("--edges-only", help="Write white edges on black, not the image with edges.")

@@ -1,4 +1,4 @@
-"""``subband encode``: an image as JPEG 2000 or HTJ2K, a video as VC-2."""
+"""``subband encode``: an image or a video as JPEG 2000 or HTJ2K, a video as VC-2."""
 
 from __future__ import annotations
 
@@ -34,20 +34,22 @@ def encode(
         Path,
         typer.Argument(
             metavar="OUT",
-            help=".jp2 for a file with boxes, .jph with --ht, .j2k for the codestream; .vc2 or .mkv for video.",
+            help=".jp2 with boxes, .jph with --ht, .j2k for the codestream; for video .mj2, .mxf, .vc2 or .mkv.",
         ),
         Writes(),
     ],
     lossless: Annotated[
-        bool, typer.Option("--lossless", help="Every bit comes back; so without --bpp, --bytes and --psnr, too.")
+        bool, typer.Option("--lossless", help="Lossless; the default without --bpp, --bytes and --psnr.")
     ] = False,
     rate: Annotated[
         str | None,
-        typer.Option("--bpp", metavar="B", help="Bits per pixel; several as in 0.25,0.5,1 make as many layers."),
+        typer.Option("--bpp", metavar="B", help="Bits per pixel; several, as in 0.25,0.5,1, make as many layers."),
     ] = None,
-    size: Annotated[str | None, typer.Option("--bytes", metavar="N", help="Bytes of the file; or several.")] = None,
-    psnr: Annotated[str | None, typer.Option(metavar="DB", help="Signal-to-noise ratio in dB; or several.")] = None,
-    layers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Layers of quality.")] = None,
+    size: Annotated[
+        str | None, typer.Option("--bytes", metavar="N", help="Size of the file in bytes; several make layers.")
+    ] = None,
+    psnr: Annotated[str | None, typer.Option(metavar="DB", help="PSNR in dB; several make layers.")] = None,
+    layers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of quality layers.")] = None,
     levels: Annotated[
         int | None,
         typer.Option("--level", "-l", min=0, max=32, metavar="N", help="Number of levels; 5 by default."),
@@ -55,50 +57,62 @@ def encode(
     tile: Annotated[str | None, typer.Option(metavar="RxC", help="Rows and columns of tiles, as in 1024x1024.")] = None,
     block: Annotated[str, typer.Option(metavar="RxC", help="Rows and columns of code-blocks.")] = "64x64",
     precincts: Annotated[
-        str | None, typer.Option(metavar="RxC,...", help="Of precincts, from the finest resolution to coarser ones.")
+        str | None,
+        typer.Option(
+            metavar="RxC,...", help="Rows and columns of precincts, from the finest resolution to coarser ones."
+        ),
     ] = None,
     progression: Annotated[
         str, typer.Option(metavar="ORDER", autocompletion=offer(*_ORDERS), help=f"{', '.join(_ORDERS)}.")
     ] = "LRCP",
+    roi: Annotated[
+        str | None,
+        typer.Option(
+            metavar="T,L,B,R", help="Region of interest, exact before all else: first row, column, last ones."
+        ),
+    ] = None,
     style: Annotated[
         str, typer.Option(metavar="NAMES", autocompletion=offer(*_STYLES), help=f"Some of {', '.join(_STYLES)}.")
     ] = "",
     ht: Annotated[
-        bool, typer.Option("--ht", help="High-throughput blocks (HTJ2K): many times as fast; so for .jph, too.")
+        bool,
+        typer.Option("--ht", help="High-throughput block coder (HTJ2K), many times as fast; the default for .jph."),
     ] = False,
     colour: Annotated[
-        bool | None, typer.Option("--mct/--no-mct", help="Whether colours are decorrelated first; so by default.")
+        bool | None,
+        typer.Option(
+            "--mct/--no-mct",
+            help="Apply the multiple component (colour) transform; applied by default where it can be.",
+        ),
     ] = None,
-    sop: Annotated[bool, typer.Option("--sop", help="Put a marker before each packet.")] = False,
-    eph: Annotated[bool, typer.Option("--eph", help="Put a marker behind the header of each packet.")] = False,
+    sop: Annotated[bool, typer.Option("--sop", help="Write a marker before each packet.")] = False,
+    eph: Annotated[bool, typer.Option("--eph", help="Write a marker after each packet header.")] = False,
     plt: Annotated[bool, typer.Option("--plt", help="Write the lengths of packets, for random access.")] = False,
     tlm: Annotated[bool, typer.Option("--tlm", help="Write the lengths of tiles, for random access.")] = False,
-    tile_parts: Annotated[
-        bool, typer.Option("--tile-parts", help="Divide tiles by resolution, for readers of coarse ones.")
-    ] = False,
+    tile_parts: Annotated[bool, typer.Option("--tile-parts", help="Divide tiles into parts by resolution.")] = False,
     step: Annotated[
         float | None, typer.Option(metavar="S", help="Step of the lossy quantiser in grey levels, instead of a target.")
     ] = None,
-    dpi: Annotated[float | None, typer.Option(min=0.001, metavar="D", help="Samples for an inch.")] = None,
+    dpi: Annotated[float | None, typer.Option(min=0.001, metavar="D", help="Resolution in samples per inch.")] = None,
     icc: Annotated[
         Path | None,
         typer.Option(exists=True, dir_okay=False, metavar="FILE", help="Colour profile; that of IN by default."),
         Reads(),
     ] = None,
-    comment: Annotated[str | None, typer.Option(metavar="TEXT", help="A text for the codestream.")] = None,
+    comment: Annotated[str | None, typer.Option(metavar="TEXT", help="Comment in the codestream.")] = None,
     bitrate: Annotated[
-        str | None, typer.Option("--bitrate", metavar="R", help="Of video: bits in a second, as in 200M.")
+        str | None, typer.Option("--bitrate", metavar="R", help="Video: bit rate in bits per second, as in 200M.")
     ] = None,
     quantiser: Annotated[
         int | None,
-        typer.Option(min=0, max=116, metavar="Q", help="Of video: the same for all frames; 0 loses nothing."),
+        typer.Option(min=0, max=116, metavar="Q", help="Video: constant quantiser for all frames; 0 is lossless."),
     ] = None,
     wavelet: Annotated[
         str | None,
-        typer.Option(metavar="NAME", autocompletion=offer(*_WAVELETS), help=f"Of video: {', '.join(_WAVELETS)}."),
+        typer.Option(metavar="NAME", autocompletion=offer(*_WAVELETS), help=f"Video: {', '.join(_WAVELETS)}."),
     ] = None,
     compact: Annotated[
-        bool, typer.Option("--compact", help="Of video: leave out zeros, for the same quality in less; not for FFmpeg.")
+        bool, typer.Option("--compact", help="Video: omit trailing zeros, for smaller slices; FFmpeg cannot read them.")
     ] = False,
     engine: EngineName = None,
     force: Force = False,
@@ -107,16 +121,17 @@ def encode(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Encode an image as JPEG 2000 or a video as VC-2, without a loss or to a size, quality or rate.
+    """Encode an image or a video as JPEG 2000, or a video as VC-2, without a loss or to a size, quality or rate.
 
     `subband encode scan.tiff scan.jp2` loses nothing; `subband encode photo.png photo.jp2 --bpp 0.5` takes half a bit
-    for each pixel, `subband encode scan.tiff scan.jph` is HTJ2K, and `subband encode video.mov video.vc2 --bitrate
-    200M` takes so many bits in a second.
+    for each pixel, `subband encode scan.tiff scan.jph` is HTJ2K, `subband encode video.mov video.mj2` Motion JPEG 2000,
+    and `subband encode video.mov video.vc2 --bitrate 200M` takes so many bits in a second.
     """
     from time import perf_counter
 
+    from subband.cli.decode import split_region
     from subband.cli.progress import watch_progress
-    from subband.cli.video import copy_video, is_vc2, make_settings, may_hold_vc2
+    from subband.cli.video import copy_video, is_vc2, make_settings, may_hold_jpeg2000, may_hold_vc2
     from subband.codecs.jpeg2000 import encode as encode_image
     from subband.codecs.jpeg2000.files import ENDINGS, choose_form
     from subband.media import place_output, read_still
@@ -140,8 +155,11 @@ def encode(
         options: dict[str, Any] = {"settings": coding} | ({} if is_vc2(output) else {"codec": "vc2"})
         copy_video(source, output, options, force, dry_run, most_pixels, as_json, quiet)
         return
-    if ending not in ENDINGS:
-        raise ArgumentError(f"{output.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}")
+    is_video = may_hold_jpeg2000(output)
+    if ending not in ENDINGS and not is_video:
+        raise ArgumentError(
+            f"{output.name!r} does not end like JPEG 2000; take one of {', '.join(ENDINGS)}, or .mj2 or .mxf for video"
+        )
     settings: dict[str, Any] = {
         "lossless": lossless or None,
         "rate": _split_numbers("--bpp", rate),
@@ -153,6 +171,7 @@ def encode(
         "block": _split_sizes("--block", block)[0],
         "precincts": _split_sizes("--precincts", precincts) if precincts else None,
         "progression": progression,
+        "roi": split_region("--roi", roi),
         "style": [name.strip() for name in style.split(",") if name.strip()],
         "ht": ht or choose_form(ending) == "jph",
         "colour": colour,
@@ -166,6 +185,13 @@ def encode(
     }
     if bitrate is not None or quantiser is not None or wavelet is not None:
         raise ArgumentError("--bitrate, --quantiser and --wavelet are for video, in a file that ends in .vc2 or .mkv")
+    if is_video:
+        if icc is not None or dpi is not None:
+            raise ArgumentError("--icc and --dpi are for images, not for video")
+        given_video = {name: value for name, value in settings.items() if value not in (None, False, "", [])}
+        options = {"codec": "jpeg2000", "settings": given_video}
+        copy_video(source, output, options, force, dry_run, most_pixels, as_json, quiet)
+        return
     if dry_run:
         show_plan([source], [output], as_json=as_json)
         return

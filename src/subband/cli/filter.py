@@ -37,7 +37,7 @@ def filter(  # noqa: A001 - the name of the command
     paths: Paths = None,
     chain: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A chain as TOML, where white is 255; the options below are added behind."),
+        typer.Option(metavar="FILE", help="A chain as TOML, where white is 255; the options below are appended to it."),
         Reads(),
     ] = None,
     save_chain: Annotated[

@@ -41,7 +41,7 @@ def fuse(
     most_pixels: MostPixels = None,
     **chosen: Any,
 ) -> None:
-    """Make one image of several, in focus or well exposed everywhere.
+    """Fuse several images into one that is in focus, or well exposed, everywhere.
 
     `subband fuse near.jpg far.jpg sharp.png`; a folder or a quoted pattern stands for all images in it.
     """

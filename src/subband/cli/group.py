@@ -76,6 +76,8 @@ class LazyGroup(TyperGroup):
             return None
         command = typer.main.get_command(import_module(f"{__package__}.{cmd_name}").app)
         command.name = cmd_name
+        # Typer adds them to every command that stands alone, and a shell completes the program, not a part of it
+        command.params = [each for each in command.params if each.name not in ("install_completion", "show_completion")]
         _guard(command, cmd_name)
         return command
 

@@ -25,7 +25,7 @@ def jp2info(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Show the boxes, markers and tile-parts of a JPEG 2000 file, with what they say.
+    """Show the boxes, markers and tile-parts of a JPEG 2000 file, with their contents.
 
     Nothing is decoded. Damage is shown where it is; the exit code is then 1.
     """

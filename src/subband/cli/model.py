@@ -19,7 +19,9 @@ _QUICK_SIDES = (32, 96, 320, 1024)
 
 Shape = Annotated[
     str | None,
-    typer.Option(metavar="RxC", help="A transform of your own, such as 1080x1920, instead of those of the table."),
+    typer.Option(
+        metavar="RxC", help="Size of a transform of your own, such as 1080x1920, instead of those of the table."
+    ),
 ]
 
 
@@ -31,18 +33,18 @@ def model(
     ] = "cdf97",
     level: Annotated[int, typer.Option("--level", "-l", min=1, metavar="N", help="Levels of your own transform.")] = 3,
     engine: EngineName = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small images only, a few seconds in all.")] = False,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the roofline."), Writes()] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small images only, a few seconds in total.")] = False,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Plot the roofline."), Writes()] = None,
     output: JsonFile = None,
     markdown: Markdown = None,
     force: Force = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict how long transforms take on this machine, say by what they are bound, and measure them.
+    """Predict the run time of transforms on this machine and what limits it, and measure them.
 
-    The model counts what a transform moves and computes, and knows of the device how fast it copies, computes, begins
-    and transfers, which is measured first.
+    The model counts memory traffic and operations. Bandwidth, arithmetic throughput, launch overhead and transfer rate
+    of the device are measured first.
     """
     from subband.bench.model.cases import MODEL_CASES, TRAVELLING_CASES, list_own_cases, vary_cases
     from subband.bench.model.comparison import Study, report_comparison

@@ -43,13 +43,14 @@ def add_noise(
         ),
     ] = None,
     looks: Annotated[
-        float | None, typer.Option(metavar="L", help="Of speckle: how many each pixel is the mean of; 1 by default.")
+        float | None, typer.Option(metavar="L", help="Speckle: number of looks that are averaged; 1 by default.")
     ] = None,
     gain: Annotated[
-        float | None, typer.Option(metavar="G", help="Of poisson: steps of 255 for each count; 1 by default.")
+        float | None, typer.Option(metavar="G", help="Poisson: grey levels (of 255) per count; 1 by default.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="The same number gives the same noise; another each time.")
+        int | None,
+        typer.Option(min=0, metavar="N", help="Seed: the same number gives the same noise; random by default."),
     ] = None,
     pipe_format: PipeFormatName = None,
     *,

@@ -72,7 +72,11 @@ ImageFile = Annotated[
 WaveletName = Annotated[
     str,
     typer.Option(
-        "--wavelet", "-w", metavar="NAME", autocompletion=_offer_wavelets, help="As `subband wavelets` lists them."
+        "--wavelet",
+        "-w",
+        metavar="NAME",
+        autocompletion=_offer_wavelets,
+        help="Wavelet; `subband wavelets` lists them.",
     ),
 ]
 
@@ -85,7 +89,7 @@ EngineName = Annotated[
         "-e",
         metavar="NAME",
         autocompletion=offer("cpu", "cuda", "opencl", "reference"),
-        help="As `subband devices` lists them.",
+        help="Engine or device to compute on; `subband devices` lists them.",
     ),
 ]
 
@@ -95,7 +99,7 @@ Paths = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="IN... OUT",
-        help="Files, folders or quoted patterns such as 'scans/*.png'; last, the file or the folder of the results. "
+        help="Input files, folders or quoted patterns such as 'scans/*.png'; last, the output file or folder. "
         "Where --format is an option, - is standard input or output.",
     ),
     Writes("last"),
@@ -117,51 +121,57 @@ View = Annotated[
         "--view",
         metavar="VIEW",
         autocompletion=offer("synthesis", "analysis", "filtered-analysis"),
-        help="synthesis for the result, analysis for its coefficients, filtered-analysis for those after filtering.",
+        help="What to write: synthesis (the result), analysis (the coefficients) or filtered-analysis (those after "
+        "filtering).",
     ),
 ]
 
-Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that are there already.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite existing files.")]
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and write nothing.")]
 
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Files at the same time.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Number of files to process in parallel.")]
 
-SkipExisting = Annotated[
-    bool, typer.Option("--skip-existing", help="Leave out files whose result is there already, and do the others.")
-]
+SkipExisting = Annotated[bool, typer.Option("--skip-existing", help="Skip files whose result already exists.")]
 
 Recursive = Annotated[
     bool,
-    typer.Option(
-        "--recursive", "-r", help="Folders with all folders in them; results go to folders of the same names."
-    ),
+    typer.Option("--recursive", "-r", help="Include subfolders; results go to subfolders of the same names."),
 ]
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and warnings.")]
 
 KeepPartial = Annotated[
     bool,
-    typer.Option("--keep-partial", help="Keep what there is of an interrupted video, playable under its .part name."),
+    typer.Option(
+        "--keep-partial", help="Keep the part of an interrupted video that is written, as a playable .part file."
+    ),
 ]
 
 Ending = Annotated[
     str | None,
-    typer.Option(metavar="ENDING", help="Of results in a folder, such as .png; that of each input by default."),
+    typer.Option(
+        metavar="ENDING", help="File extension of results in a folder, such as .png; that of each input by default."
+    ),
 ]
 
 MemoryLimit = Annotated[
     float | None,
-    typer.Option("--memory", min=0.001, metavar="GIB", help="What a volume may take; half of what is free by default."),
+    typer.Option(
+        "--memory", min=0.001, metavar="GIB", help="Memory that a volume may take; half of the free memory by default."
+    ),
 ]
 
 MostPixels = Annotated[
-    int | None, typer.Option("--most-pixels", min=1, metavar="N", help="Read images of up to so many pixels.")
+    int | None,
+    typer.Option("--most-pixels", min=1, metavar="N", help="Largest number of pixels of an image that is read."),
 ]
 
 Series = Annotated[
     str | None,
-    typer.Option("--series", metavar="ID", help="Of a folder of DICOM files: the number or identifier of a series."),
+    typer.Option(
+        "--series", metavar="ID", help="Which series of a folder of DICOM files, by its number or identifier."
+    ),
 ]
 
 NonFinite = Annotated[
@@ -170,30 +180,39 @@ NonFinite = Annotated[
         "--nonfinite",
         metavar="refuse|mask",
         autocompletion=offer("refuse", "mask"),
-        help="What is done with NaN and infinities: refuse, or mask to leave them as they are; refuse by default.",
+        help="NaN and infinities: refuse the file, or mask them, which leaves them as they are; refuse by default.",
     ),
 ]
 
-Tolerant = Annotated[bool, typer.Option("--tolerant", help="Read damaged video on, as far as that is possible.")]
+Tolerant = Annotated[bool, typer.Option("--tolerant", help="Read damaged video as far as possible.")]
 
 Codec = Annotated[
-    str | None, typer.Option("--codec", metavar="NAME", help="Of video: h264, vp9, ffv1, mpeg2, raw, ...")
+    str | None, typer.Option("--codec", metavar="NAME", help="Video codec: h264, vp9, ffv1, mpeg2, raw, ...")
 ]
 
 Quality = Annotated[
-    float | None, typer.Option("--quality", min=0, max=100, metavar="Q", help="Of JPEG, WebP and video, up to 100.")
+    float | None,
+    typer.Option("--quality", min=0, max=100, metavar="Q", help="Quality of JPEG, WebP and video, from 0 to 100."),
 ]
 
 Preset = Annotated[
-    str | None, typer.Option("--preset", metavar="NAME", help="Time for size, from ultrafast to veryslow; of video.")
+    str | None,
+    typer.Option(
+        "--preset",
+        metavar="NAME",
+        help="Effort of the video encoder, from ultrafast to veryslow; slower makes smaller files.",
+    ),
 ]
 
-Sound = Annotated[bool, typer.Option("--audio/--no-audio", help="Whether the sound of a video is kept.")]
+Sound = Annotated[bool, typer.Option("--audio/--no-audio", help="Keep the audio of a video, or drop it.")]
 
 Rate = Annotated[
     float | None,
     typer.Option(
-        "--rate", min=0.001, metavar="FPS", help="Frames per second: of volumes and series as video (25), or new ones."
+        "--rate",
+        min=0.001,
+        metavar="FPS",
+        help="Frame rate: of volumes and series as video (25 by default), or of a video instead of its own.",
     ),
 ]
 
@@ -202,7 +221,7 @@ TrimPart = Annotated[
     typer.Option(
         "--trim",
         metavar="START:END",
-        help="A part of video or a series: in seconds, as 1.5:4, or in frames, as 100f:250f.",
+        help="Part of a video or series: in seconds, as in 1.5:4, or in frames, as in 100f:250f.",
     ),
 ]
 
@@ -212,6 +231,7 @@ PipeFormatName = Annotated[
         "--format",
         metavar="FORMAT",
         autocompletion=offer("y4m", "png", "tiff", "npy", "raw:yuv420p:640x480"),
-        help="What - holds: y4m or raw:yuv420p:640x480 frame by frame, or the ending of a file, such as png.",
+        help="Format of - (standard input or output): y4m or raw:yuv420p:640x480 frame by frame, or a file extension, "
+        "such as png.",
     ),
 ]

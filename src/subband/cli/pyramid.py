@@ -22,15 +22,22 @@ def pyramid(
     wavelet: WaveletName = "cdf97",
     levels: Annotated[
         int | None,
-        typer.Option("--level", "-l", min=0, metavar="N", help="Besides the array; until 256 samples are left."),
+        typer.Option(
+            "--level",
+            "-l",
+            min=0,
+            metavar="N",
+            help="Number of levels besides the array; until 256 samples are left by default.",
+        ),
     ] = None,
     chunks: Annotated[
-        str | None, typer.Option("--chunks", metavar="N,N,...", help="Lengths of a chunk, one for all axes or each.")
+        str | None, typer.Option("--chunks", metavar="N,N,...", help="Chunk lengths, one for all axes or one each.")
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of Dask, such as tcp://host:8786.")
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler, such as tcp://host:8786."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted job.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted job.")] = False,
     force: Force = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,

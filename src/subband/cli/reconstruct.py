@@ -18,7 +18,11 @@ def reconstruct(
     coefficients: Annotated[
         Path,
         typer.Argument(
-            exists=True, dir_okay=False, readable=True, metavar="COEFFS", help="What `subband decompose --save` wrote."
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            metavar="COEFFS",
+            help="Coefficients from `subband decompose --save`.",
         ),
         Reads(),
     ],
@@ -37,8 +41,15 @@ def reconstruct(
     if dry_run:
         show_plan([coefficients], [output], as_json=as_json)
         return
-    pyramid, empty = load_coefficients(coefficients)
-    write_still(output, empty.replace_pixels(subband.reconstruct(pyramid, engine=engine)), overwrite=force)
+    pyramid, empty, fixed_bits = load_coefficients(coefficients)
+    if fixed_bits is None:
+        pixels = subband.reconstruct(pyramid, engine=engine)
+    else:
+        from subband.enhance import FixedPoint
+
+        plan = pyramid.plan
+        pixels = FixedPoint(plan.wavelets[0], fixed_bits, plan.modes[0]).inverse(pyramid, engine)
+    write_still(output, empty.replace_pixels(pixels), overwrite=force)
     rows, columns = pyramid.shape[:2]
     bits = empty.pixels.dtype.itemsize * 8
     record = {"source": str(coefficients), "output": str(output), "rows": rows, "columns": columns, "bits": bits}

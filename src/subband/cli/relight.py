@@ -32,18 +32,18 @@ def relight(
     image: Annotated[Path, typer.Argument(metavar="IN", help="An image or a video."), Reads()],
     decal: Annotated[
         Path | None,
-        typer.Option(metavar="OUT", help="Write the texture, evenly lit: for texture mapping."),
+        typer.Option(metavar="OUT", help="Write the evenly lit texture (albedo), for texture mapping."),
         Writes("results"),
     ] = None,
-    light: Annotated[Path | None, typer.Option(metavar="OUT", help="Write the light."), Writes("results")] = None,
+    light: Annotated[Path | None, typer.Option(metavar="OUT", help="Write the lighting."), Writes("results")] = None,
     lit: Annotated[
         Path | None,
-        typer.Option(metavar="OUT", help="Write the image under the light of --under."),
+        typer.Option(metavar="OUT", help="Write the image under the lighting of --under."),
         Writes("results"),
     ] = None,
     under: Annotated[
         Path | None,
-        typer.Option(metavar="LIGHT", help="An image of another light; stretched to the size of IN."),
+        typer.Option(metavar="LIGHT", help="An image of another lighting; stretched to the size of IN."),
         Reads(),
     ] = None,
     engine: EngineName = None,
@@ -53,7 +53,7 @@ def relight(
     writing: Writing,
     **chosen: Any,
 ) -> None:
-    """Take the light away from an image, or from every frame of a video, or put it under another.
+    """Remove the lighting from an image or from every frame of a video, or replace it.
 
     `subband relight wall.jpg --decal texture.png --light light.png` writes two images whose product is the first.
     """

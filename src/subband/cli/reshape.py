@@ -53,21 +53,20 @@ def reshape(
         typer.Option(
             "--boundary",
             metavar="MODE",
-            help="How the surface goes on outside, or two with a comma for rows and columns; as it is closed or open.",
+            help="Boundary mode, or two with a comma for rows and columns; chosen by whether the surface is closed.",
         ),
     ] = None,
     points: Annotated[
         str | None,
-        typer.Option(metavar="RxC", help="Rows and columns of points that control points are evaluated at."),
+        typer.Option(metavar="RxC", help="Rows and columns of points at which a control mesh is evaluated."),
     ] = None,
-    rows: Annotated[
-        int | None, typer.Option(min=2, metavar="N", help="Rows of a file of points that no faces join.")
-    ] = None,
+    rows: Annotated[int | None, typer.Option(min=2, metavar="N", help="Rows of a point cloud without faces.")] = None,
     turn: Annotated[
-        float | None, typer.Option(metavar="DEGREES", help="From where an image is seen, around the vertical.")
+        float | None,
+        typer.Option(metavar="DEGREES", help="Viewing direction of an image: rotation about the vertical axis."),
     ] = None,
     tilt: Annotated[
-        float | None, typer.Option(metavar="DEGREES", help="From where an image is seen, from above.")
+        float | None, typer.Option(metavar="DEGREES", help="Viewing direction of an image: elevation.")
     ] = None,
     shape: Annotated[
         str | None, typer.Option(metavar="RxC", help="Rows and columns of an image; 720x720 by default.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from functools import wraps
@@ -161,7 +162,7 @@ def make_option(
         *names,
         metavar=metavar or _name_value(about),
         autocompletion=_complete(about) if about.choices else None,
-        help=_explain(about, prefix),
+        help=_explain(about, prefix, default),
         **limits,
     )
     keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -178,10 +179,13 @@ def _name_value(about: Setting) -> str:
     return _VALUES.get(about.name) or {int: "N", float: "X"}.get(about.kind, about.name.upper())
 
 
-def _explain(about: Setting, prefix: str) -> str:
+def _explain(about: Setting, prefix: str, default: Any) -> str:
     """Return the help of a setting, with the words that it can be if they are few."""
     words = list(about.list_choices())
     text = prefix + about.help[0].lower() + about.help[1:] if prefix else about.help
+    if about.default is None and default is not None:
+        # the command has a default of its own
+        text = re.sub(r"; [^;.]* by default(?=\.)", "", text)
     if len(words) > _FEW or all(word in about.help for word in words):
         return text
     return f"{text} {'Such as' if callable(about.choices) else 'One of'} {', '.join(words[:-1])} or {words[-1]}."

@@ -29,28 +29,28 @@ def studio(
         ),
         Reads(),
     ] = None,
-    listen: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    listen: Annotated[str, typer.Option(metavar="ADDRESS", help="Network address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int | None,
         typer.Option(
-            min=0, max=65535, metavar="N", help="8765 or the next free one if left out; 0 takes any that is free."
+            min=0, max=65535, metavar="N", help="8765 or the next free port by default; 0 takes any free port."
         ),
     ] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOST", help="A further name of the server, such as that of a proxy before it."),
+        typer.Option(metavar="HOST", help="Further host name of the server, such as that of a proxy in front of it."),
     ] = None,
     token: Annotated[
         bool,
         typer.Option(
             "--token/--no-token",
-            help="Whether to let in only who has the address that is printed, or all accounts of this machine.",
+            help="Require the token of the printed address, or admit all accounts of this machine.",
         ),
     ] = True,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")] = True,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser, or do not.")] = True,
     engine: EngineName = None,
     most_upload: Annotated[
-        float, typer.Option("--most-upload", min=0.001, metavar="MB", help="How large an upload may be, in MiB.")
+        float, typer.Option("--most-upload", min=0.001, metavar="MIB", help="Largest upload, in MiB.")
     ] = 256.0,
     most_pixels: MostPixels = None,
 ) -> None:

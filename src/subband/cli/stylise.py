@@ -26,10 +26,8 @@ def stylise(
     image: Annotated[
         Path, typer.Argument(metavar="A", help="An image or a video; a folder or a pattern of them."), Reads()
     ],
-    texture: Annotated[Path, typer.Argument(metavar="B", help="The image whose bumps are carried over."), Reads()],
-    output: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The file, or the folder, of the result."), Writes("results")
-    ],
+    texture: Annotated[Path, typer.Argument(metavar="B", help="The image whose texture is transferred."), Reads()],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="The output file or folder."), Writes("results")],
     engine: EngineName = None,
     *,
     settings: Settings,

@@ -27,7 +27,7 @@ def transcode(
     ht: Annotated[
         bool | None,
         typer.Option(
-            "--ht/--no-ht", help="High-throughput blocks or those of Part 1; as OUT ends, --ht if it is open."
+            "--ht/--no-ht", help="High-throughput block coder, or that of Part 1; by the extension of OUT, else --ht."
         ),
     ] = None,
     force: Force = False,
@@ -35,10 +35,10 @@ def transcode(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Code the blocks of a JPEG 2000 file as HTJ2K, or back, without a loss.
+    """Transcode a JPEG 2000 file to HTJ2K, or back, without loss.
 
-    `subband transcode scan.jp2 scan.jph` decodes many times as fast; `subband transcode scan.jph scan.jp2` is read by
-    what does not know HTJ2K. Nothing is transformed, and all samples stay what they are.
+    `subband transcode scan.jp2 scan.jph` makes a file that decodes many times as fast, and `subband transcode scan.jph
+    scan.jp2` one for readers without HTJ2K. Only the block coding changes; all samples stay the same.
     """
     from time import perf_counter
 

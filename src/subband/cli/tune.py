@@ -24,15 +24,16 @@ def tune(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Kernels whose name holds all these words, such as 'cdf97 forward'; repeatable."
+            metavar="NAME",
+            help="Only kernels whose name contains all these words, such as 'cdf97 forward'; repeatable.",
         ),
     ] = None,
     side: Annotated[int, typer.Option(min=16, metavar="N", help="Rows and columns of the image.")] = 8192,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Do not remember what is found.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Do not store the results.")] = False,
 ) -> None:
-    """Measure how kernels run best on this device, and remember it in the user's cache folder.
+    """Tune the launch parameters of kernels for this device, and store them in the user's cache folder.
 
-    Later programs use what was found. To forget it, delete the file that the last line names.
+    Later programs use them. To reset them, delete the file that the last line of the output names.
     """
     from subband.cli.reporting import open_console, open_progress
     from subband.engines.measuring import tuning

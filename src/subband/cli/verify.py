@@ -23,7 +23,9 @@ def verify(
     engine: EngineName = None,
     tolerance: Annotated[
         float | None,
-        typer.Option(min=0.0, metavar="X", help="Largest error allowed, of the largest value of a band or pixel."),
+        typer.Option(
+            min=0.0, metavar="X", help="Largest error allowed, relative to the largest value of a band or image."
+        ),
     ] = None,
     most_pixels: MostPixels = None,
     as_json: AsJson = False,

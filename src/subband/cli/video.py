@@ -12,7 +12,7 @@ from subband.errors import ArgumentError
 if TYPE_CHECKING:
     from subband.codecs.vc2 import Settings
 
-__all__ = ["copy_video", "is_vc2", "make_settings", "may_hold_vc2", "read_rate"]
+__all__ = ["copy_video", "is_vc2", "make_settings", "may_hold_jpeg2000", "may_hold_vc2", "read_rate"]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
@@ -30,6 +30,14 @@ def may_hold_vc2(path: Path) -> bool:
     from subband.media.formats import find_format
 
     return is_vc2(path) or getattr(find_format(path), "muxer", None) == "matroska"
+
+
+def may_hold_jpeg2000(path: Path) -> bool:
+    """Tell by its name whether a file is video of which frames may be JPEG 2000: ``.mj2`` and ``.mxf``."""
+    from subband.media.formats import find_format
+
+    form = find_format(path)
+    return getattr(form, "codec", None) == "jpeg2000" or getattr(form, "muxer", None) == "mxf"
 
 
 def read_rate(text: str) -> float:

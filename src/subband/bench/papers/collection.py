@@ -79,7 +79,7 @@ def _measure_load(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
 def _measure_precision(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
     levels = precision.LEVELS[:3] if is_quick else precision.LEVELS
     found = {engine: precision.measure_differences(engine, levels=levels) for engine in engines}
-    # the host computes fixed point, whatever engine is asked for
+    # fixed point is the same bit by bit wherever it is computed
     fixed = {} if all(map(is_device_engine, engines)) else precision.measure_fixed(levels=levels)
     yield "precision", precision.report(found, fixed)
 
@@ -112,7 +112,7 @@ def _measure_denoising(engines: Sequence[str], is_quick: bool) -> Iterator[Part]
 
 def _measure_frame_buffer(engines: Sequence[str], is_quick: bool) -> Iterator[Part]:
     ratios = frame_buffer.measure_ratios(engines, _QUICK if is_quick else None)
-    # the host computes fixed point, whatever engine is asked for
+    # fixed point is the same bit by bit wherever it is computed
     bits = [] if all(map(is_device_engine, engines)) else frame_buffer.measure_bits()
     yield "frame buffer", frame_buffer.report(bits, ratios)
 

@@ -88,7 +88,7 @@ def measure_ratios(engines: Sequence[str], effort: Effort | None = None) -> dict
 def report(bits: Sequence[tuple[str, int, float, int, int]], ratios: Mapping[tuple[str, str], float]) -> Report:
     """Write what differs, where it was measured, and how long the way back takes.
 
-    Fixed point is computed by the host, whatever engine is chosen, so that devices have no such table.
+    Fixed point is the same bit by bit on every engine, so that devices have no such table.
     """
     rows = [[wavelet, str(count), f"{part:.1%}", str(most), str(back)] for wavelet, count, part, most, back in bits]
     note = (

@@ -19,7 +19,7 @@ from subband.bench.figures import BLUE, GREEN, ORANGE, BarChart, Figure, Panel, 
 from subband.bench.jpeg2000 import PAPER, Breakdown, make_image, measure_breakdown
 from subband.bench.tables import Goal, Report, Sheet
 from subband.codecs.jpeg2000 import Settings
-from subband.codecs.jpeg2000.coefficients import TileBands, quantise_tiles, transform_tile
+from subband.codecs.jpeg2000.coefficients import quantise_tiles, transform_tiles
 from subband.codecs.jpeg2000.colours import split_planes
 from subband.codecs.jpeg2000.components import as_components
 from subband.codecs.jpeg2000.geometry import lay_out_tile
@@ -121,13 +121,13 @@ def _time_steps(size: int, engine: str, is_lossless: bool, effort: Effort) -> di
     whole = ImageSize(size, size, 0, 0, size, size, 0, 0, sizes)
     layout = lay_out_tile(whole, [Settings(levels=_LEVELS).make_style(_LEVELS)] * len(components), 0)
     options: dict[str, Any] = {"is_reversible": is_lossless, "is_mixed": True, "engine": engine}
-    tile: TileBands = transform_tile(whole, components, layout, _LEVELS, **options)
+    tiles = transform_tiles(whole, components, [layout], _LEVELS, **options)
     quantiser = Quantiser(components, _LEVELS, is_lossless, True, _STEP)
     planes = split_planes(samples, sizes, is_reversible=is_lossless, has_colour_transform=True)
     calls: dict[str, Callable[[], Any]] = {
         "colours": lambda: split_planes(samples, sizes, is_reversible=is_lossless, has_colour_transform=True),
         "wavelet": lambda: analyse(planes, layout.components[0], _LEVELS, is_lossless, engine),
-        "quantiser": lambda: quantise_tiles([tile], quantiser),
+        "quantiser": lambda: quantise_tiles(tiles, quantiser),
     }
     return take_turns(calls, effort)
 
