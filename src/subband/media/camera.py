@@ -146,6 +146,7 @@ class TestSource(Source):
         Of the pixels.
     clock : bool
         Draw the time at which a frame is made into it, so that `subband receive` tells how long it was on its way.
+        Frames then come at their rate, as those of a camera do, and not as fast as they can be made.
 
     Examples
     --------
@@ -244,7 +245,9 @@ class TestSource(Source):
         return replace(frame, pixels=pixels)
 
     def __iter__(self) -> Iterator[Frame]:
-        number = 0
+        number, period, begin = 0, float(1 / (self.info.rate or Fraction(25))), time.monotonic()
         while self.info.count is None or number < self.info.count:
+            if self._has_clock:
+                time.sleep(max(begin + number * period - time.monotonic(), 0.0))
             yield self.make_frame(number)
             number += 1

@@ -280,7 +280,8 @@ def open_sink(
     quality : float, optional
         From 0 to 100, where there is a loss.
     codec, preset, audio, **video_options
-        Of video; see `FilmSink`.
+        Of video; see `FilmSink`. DICOM takes a `codec` too, which packs its pixels: ``"jpeg2000"``, ``"htj2k"`` or
+        ``"htj2k-rpcl"``.
 
     Returns
     -------
@@ -311,7 +312,7 @@ def open_sink(
     if info.colours == "ycbcr":
         options = {"overwrite": overwrite, "keep_partial": keep_partial, "quality": quality, **video}
         return RgbSink(open_sink(name, describe_as_rgb(info), **options), info)
-    if video:
+    if video.keys() - ({"codec"} if form is not None and form.is_series else set()):
         raise ArgumentError(f"{path.name!r} is not a video; codec, preset and the like apply to video only")
     if is_numbered(path) and (form is None or not form.dataset_endings):
         return SequenceSink(path, info, quality=quality, **writing.kept)

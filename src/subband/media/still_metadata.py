@@ -6,6 +6,7 @@ Kinds of metadata are keys of `Still.metadata`, of `SourceInfo.metadata` and of 
 * ``"text"``: the texts of PNG by their keywords;
 * ``"comment"``: the comment of JPEG and GIF, and the text of PNG of that name;
 * ``"xmp"``: bytes;
+* ``"boxes"``: of JPEG 2000, types and contents of boxes beside the image, such as where it lies on Earth (GeoJP2);
 * ``"compression"``: of TIFF, in Pillow's words;
 * ``"lossless"``: True for WebP without loss.
 
@@ -52,12 +53,13 @@ KINDS: Final = {
     "xmp": "XMP",
     "text": "texts",
     "comment": "the comment",
+    "boxes": "boxes of JPEG 2000",
 }
 
 #: Keys of what goes from one file to another, beside the profile and EXIF.
-KEPT: Final = ("dpi", "text", "xmp", "comment", "compression", "lossless")
+KEPT: Final = ("dpi", "text", "xmp", "comment", "boxes", "compression", "lossless")
 
-_PLURALS = (KINDS["text"],)
+_PLURALS = (KINDS["text"], KINDS["boxes"])
 
 #: Kinds that most formats of photographs keep.
 USUAL: Final = frozenset({"alpha", "icc", "exif", "dpi", "xmp"})

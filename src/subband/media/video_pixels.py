@@ -24,7 +24,7 @@ import numpy as np
 from subband.media.base import Colours, ColourTags, Frame, SourceInfo
 from subband.typing import Array
 
-__all__ = ["FrameReader", "FrameWriter", "PixelFormat", "choose_matrix"]
+__all__ = ["FrameReader", "FrameWriter", "PixelFormat", "choose_matrix", "view_plane"]
 
 # Columns and rows of chroma that stand for 8 × 8 pixels, in the words of FFmpeg's names.
 _SUBSAMPLINGS = {(8, 8): "444", (4, 8): "422", (4, 4): "420", (8, 4): "440", (2, 8): "411", (2, 2): "410"}
@@ -165,7 +165,7 @@ class FrameReader:
             opacity = np.ascontiguousarray(values[..., 3])
             if deep and self.format.name.startswith(("yuva", "gbrap")) and self.format.name.endswith("le"):
                 # libswscale shifts, and what is opaque would not be any more
-                opacity = _widen(np.array(_view_plane(frame.planes[3], np.dtype(np.uint16))), self.format.bits)
+                opacity = _widen(np.array(view_plane(frame.planes[3], np.dtype(np.uint16))), self.format.bits)
             return np.ascontiguousarray(values[..., :3]), opacity
         values = self._convert(frame, "rgb48le" if deep else "rgb24").to_ndarray()
         # A frame that needed no conversion is still the decoder's.
@@ -193,7 +193,7 @@ class FrameReader:
         shift = 16 - self._planar.bits if self._planar.bits > 8 else 0
         pixels = np.empty((frame.height, frame.width, 3), dtype)
         for channel, plane in enumerate(frame.planes[:3]):
-            values = _view_plane(plane, dtype) << shift if shift else _view_plane(plane, dtype)
+            values = view_plane(plane, dtype) << shift if shift else view_plane(plane, dtype)
             if channel == 0:
                 pixels[..., 0] = values
             else:
@@ -201,7 +201,7 @@ class FrameReader:
                     _repeat_blocks(part, chroma, self._planar.steps)
         if not self.has_alpha:
             return pixels, None
-        opaque = np.array(_view_plane(frame.planes[3], dtype))
+        opaque = np.array(view_plane(frame.planes[3], dtype))
         return pixels, _widen(opaque, self._planar.bits)
 
 
@@ -260,7 +260,7 @@ class FrameWriter:
             made = self._make(pixels.shape[1], pixels.shape[0], self.format.name)
             # FFmpeg's order of planes is green, blue, red.
             for plane, channel in zip(made.planes, (1, 2, 0), strict=False):
-                _view_plane(plane, np.dtype(np.uint16))[...] = narrow[..., channel]
+                view_plane(plane, np.dtype(np.uint16))[...] = narrow[..., channel]
             return made
         if self.format.has_alpha:
             pixels = np.concatenate([pixels, _get_opacity(frame)[..., None]], axis=2)
@@ -268,7 +268,7 @@ class FrameWriter:
         else:
             name = "rgb48le" if deep else "rgb24"
         made = self._make(pixels.shape[1], pixels.shape[0], name)
-        flat = _view_plane(made.planes[0], pixels.dtype, channels=pixels.shape[2])
+        flat = view_plane(made.planes[0], pixels.dtype, channels=pixels.shape[2])
         flat[...] = pixels.reshape(pixels.shape[0], -1)
         return self._convert(made)
 
@@ -308,25 +308,25 @@ class FrameWriter:
         if self.format.has_alpha and self.format.colours == "grey":
             made = self._make(pixels.shape[1], pixels.shape[0], "ya16le" if self.format.bits > 8 else "ya8")
             both = np.stack([_to_depth(values, self.format.bits) for values in (pixels, _get_opacity(frame))], axis=-1)
-            flat = _view_plane(made.planes[0], self.format.dtype, channels=2)
+            flat = view_plane(made.planes[0], self.format.dtype, channels=2)
             flat[...] = both.reshape(pixels.shape[0], -1)
             return self._converter.reformat(made, format=self.format.name)
         if self.format.colours == "grey" and self.format.bits > 8:
             made = self._make(pixels.shape[1], pixels.shape[0], self.format.name.replace("be", "le"))
-            _view_plane(made.planes[0], np.dtype(np.uint16))[...] = _to_depth(pixels, self.format.bits)
+            view_plane(made.planes[0], np.dtype(np.uint16))[...] = _to_depth(pixels, self.format.bits)
             return self._converter.reformat(made, format=self.format.name)
         if self.format.colours != "grey":
             return self.write_colour(pixels)
         made = self._make(pixels.shape[1], pixels.shape[0], "gray")
         shallow = pixels if pixels.dtype == np.uint8 else _narrow(pixels, 8).astype(np.uint8)
-        _view_plane(made.planes[0], np.dtype(np.uint8))[...] = shallow
+        view_plane(made.planes[0], np.dtype(np.uint8))[...] = shallow
         return made
 
     def write_colour(self, pixels: Array) -> Any:
         """Return a frame of an encoder that has no grey, made of three equal channels."""
         name = "rgb48le" if pixels.dtype == np.uint16 else "rgb24"
         made = self._make(pixels.shape[1], pixels.shape[0], name)
-        flat = _view_plane(made.planes[0], pixels.dtype, channels=3)
+        flat = view_plane(made.planes[0], pixels.dtype, channels=3)
         flat[...] = np.repeat(pixels, 3, axis=1)
         return self._convert(made)
 
@@ -347,9 +347,9 @@ class FrameWriter:
                 values = _shift_down(values, 16 - bits)
             elif pixels.dtype == np.uint8 and bits > 8:
                 values = values.astype(np.uint16) << (bits - 8)
-            _view_plane(plane, target.dtype)[...] = values
+            view_plane(plane, target.dtype)[...] = values
         if target.has_alpha:
-            _view_plane(made.planes[3], target.dtype)[...] = _to_depth(_get_opacity(frame), bits)
+            view_plane(made.planes[3], target.dtype)[...] = _to_depth(_get_opacity(frame), bits)
         return made
 
 
@@ -396,7 +396,7 @@ def _choose_flags(*, quick: bool) -> int:
     return int(Interpolation.BICUBIC | careful)
 
 
-def _view_plane(plane: Any, dtype: np.dtype[Any], channels: int = 1) -> Array:
+def view_plane(plane: Any, dtype: np.dtype[Any], channels: int = 1) -> Array:
     """Return the memory of a plane as rows × samples, without what it is padded with."""
     lines = np.frombuffer(plane, dtype).reshape(plane.height, plane.line_size // dtype.itemsize)
     return lines[:, : plane.width * channels]

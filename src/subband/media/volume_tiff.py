@@ -14,6 +14,7 @@ import numpy as np
 
 from subband.errors import FormatError
 from subband.media.base import Frame
+from subband.media.display import describe_display
 from subband.media.faults import explain_damage, require
 from subband.media.lengths import convert_lengths, find_unit, name_unit
 from subband.media.tiff_layout import TiffLayout, describe_copy, describe_imagej, find_layout
@@ -85,7 +86,7 @@ def _open_pages(path: Path, file: Any) -> VolumeSource:
         voxel_unit=unit,
         groups=layout.groups,
         container="tiff",
-        metadata={"tiff": layout},
+        metadata={"tiff": layout, **_find_display(file)},
     )
     # small values are white there, as in fax
     is_inverted = file.pages[0].photometric == 0 and layout.dtype.kind == "u"
@@ -156,6 +157,12 @@ def _map_pages(path: Path, file: Any, series: Any, layout: TiffLayout) -> Array 
     if series.dataoffset + dtype.itemsize * int(np.prod(shape, dtype=np.int64)) > path.stat().st_size:
         raise FormatError(f"{str(path)!r} is cut off: {shape[0]} slices do not fit into its size")
     return np.memmap(path, dtype, "r", series.dataoffset, shape)
+
+
+def _find_display(file: Any) -> dict[str, Any]:
+    """Return what ImageJ says of black and white."""
+    known = (file.imagej_metadata or {}) if file.is_imagej else {}
+    return describe_display(known.get("min"), known.get("max"))
 
 
 def _find_voxel_size(path: Path, file: Any) -> tuple[Sequence[float] | None, str]:

@@ -1,12 +1,13 @@
 """The time that is drawn into an image is read from it, after a codec, too; and from nothing else."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from subband.errors import ShapeError
-from subband.media import TestSource
+from subband.media import TestSource, camera
 from subband.media.time_code import draw_time, measure_delay
 
 
@@ -43,3 +44,12 @@ def test_test_sources_draw_the_time_if_asked():
     shown, other = (TestSource.from_name(f"test:64x48?count=1{option}") for option in ("&clock=1", ""))
     assert abs(measure_delay(next(iter(shown)).pixels, time.time())) < 60
     assert measure_delay(next(iter(other)).pixels, 0.0) is None
+
+
+@pytest.mark.parametrize(("option", "waits"), [("&clock=1", [0.0, 0.04, 0.04]), ("", [])])
+def test_frames_that_show_the_time_come_at_their_rate(monkeypatch, option, waits):
+    slept = []
+    clock = SimpleNamespace(time=time.time, sleep=slept.append, monotonic=lambda: 100.0 + sum(slept))
+    monkeypatch.setattr(camera, "time", clock)
+    assert len(list(TestSource.from_name(f"test:64x48@25?count=3{option}"))) == 3
+    assert slept == pytest.approx(waits)

@@ -10,7 +10,9 @@ import numpy as np
 
 from subband.errors import ArgumentError, FormatError
 from subband.media.base import Sink, SourceInfo
+from subband.media.dicom_jpeg2000 import PLUGIN, choose_packing, is_available, register_decoders
 from subband.media.dicom_slices import DicomSeries, Slice, arrange_slices, find_numbers, find_text, list_slices
+from subband.media.display import find_dicom_display
 from subband.media.faults import BROKEN, explain_damage, require
 from subband.media.formats.base import Format, Writing
 from subband.media.volume_dicom_sink import DicomFolderSink, DicomSink
@@ -50,6 +52,7 @@ def open_dicom(path: Path, series: str | None = None) -> VolumeSource:
     """
     pydicom = require("pydicom", "reading DICOM", "volumes")
     require("pydicom.pixels", "reading DICOM", "volumes")
+    register_decoders(pydicom)
     if not path.is_dir():
         path.open("rb").close()
     found: dict[str, list[tuple[Path, Any, bytes]]] = defaultdict(list)
@@ -134,6 +137,7 @@ def _open_series(pydicom: Any, path: Path, files: list[tuple[Path, Any, bytes]],
         "patient_position": find_text(head, "PatientPosition"),
         "series": uid,
         "dicom": known,
+        **find_dicom_display(head, is_inverted=is_inverted),
         **({} if arranged.affine is None else {"affine": arranged.affine}),
     }
     info = describe_volume(
@@ -181,8 +185,9 @@ def _find_type(path: Path, head: Any, tag: bytes) -> tuple[np.dtype[Any], tuple[
 
 
 def _read_pixels(pydicom: Any, each: Slice) -> Array:
+    plugin = PLUGIN if is_available(_find_syntax(pydicom, each.file)) else ""
     try:
-        return np.asarray(pydicom.pixels.pixel_array(each.file, index=each.frame))
+        return np.asarray(pydicom.pixels.pixel_array(each.file, index=each.frame, decoding_plugin=plugin))
     except pydicom.errors.BytesLengthException as error:
         raise ValueError(str(error)) from error
     except RuntimeError as error:
@@ -195,11 +200,20 @@ def _read_pixels(pydicom: Any, each: Slice) -> Array:
         ) from error
 
 
+def _find_syntax(pydicom: Any, file: Path) -> str:
+    """Return the transfer syntax of a file, or nothing if it does not say."""
+    try:
+        return find_text(pydicom.filereader.read_file_meta_info(file), "TransferSyntaxUID")
+    except (pydicom.errors.InvalidDicomError, *BROKEN):
+        return ""
+
+
 def _create(path: Path, info: SourceInfo, writing: Writing) -> Sink:
     """Write a folder of slices for one, under a name without an ending of its own; else one file."""
+    packing = choose_packing(writing.video.get("codec"), writing.quality)
     if path.suffix.lower() != _ENDING and info.origin is not None and info.origin.is_dir():
-        return DicomFolderSink(path, info, keep_partial=writing.keep_partial)
-    return DicomSink(path, info, **writing.kept)
+        return DicomFolderSink(path, info, packing=packing, keep_partial=writing.keep_partial)
+    return DicomSink(path, info, packing=packing, **writing.kept)
 
 
 _ENDING = ".dcm"
@@ -210,7 +224,7 @@ FORMATS = (
         (_ENDING,),
         ("volume",),
         about="a folder of slices, or a file of any ending: series, multi-frame and enhanced files, single images; a "
-        "folder is written for a folder",
+        "folder is written for a folder; `--codec jpeg2000`, `htj2k` or `htj2k-rpcl` packs pixels",
         kept="from DICOM to DICOM: headers of slices, or patient, study and geometry",
         extra="volumes",
         recognise=lambda _, head: head[_MAGIC_OFFSET:].startswith(_MAGIC),

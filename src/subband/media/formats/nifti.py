@@ -12,6 +12,7 @@ import numpy as np
 
 from subband.errors import ArgumentError
 from subband.media.base import SourceInfo
+from subband.media.display import describe_display
 from subband.media.faults import explain_damage, require
 from subband.media.formats.base import Format, Writing
 from subband.media.geometry import find_affine, measure_steps
@@ -63,7 +64,11 @@ def open_nifti(path: Path) -> VolumeSource:
         voxel_size=measure_steps(affine) if is_placed else zooms,
         voxel_unit={"unknown": "mm", "micron": "um", "meter": "m"}.get(unit, unit),
         container="nifti",
-        metadata={"nifti_header": header.copy(), **({"affine": affine} if is_placed else {})},
+        metadata={
+            "nifti_header": header.copy(),
+            **({"affine": affine} if is_placed else {}),
+            **describe_display(header.get("cal_min", 0), header.get("cal_max", 0)),
+        },
     )
 
     def read_slice(number: int) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 from subband.media.base import Sink, Source, SourceInfo
 from subband.media.formats.base import Format, Reading, Writing
+from subband.media.formats.lookup import find_format
 from subband.media.video import FilmSource
 from subband.media.video_formats import VideoFormat
 from subband.media.video_sink import FilmSink
@@ -30,6 +31,12 @@ def _create(path: Path, info: SourceInfo, writing: Writing) -> Sink:
 
         own: dict[str, Any] = {"settings": writing.video.get("settings"), "audio": writing.audio}
         return Vc2FilmSink(path, info, quality=writing.quality, **own, **writing.kept)
+    codec = writing.video.get("codec") or getattr(find_format(path), "codec", None)
+    if codec == "jpeg2000" and not {"options", "preset"} & writing.video.keys():
+        from subband.media.jpeg2000_video import Jpeg2000FilmSink
+
+        chosen = {name: value for name, value in writing.video.items() if name != "codec"}
+        return Jpeg2000FilmSink(path, info, audio=writing.audio, **chosen, **writing.kept)
     return FilmSink(path, info, quality=writing.quality, audio=writing.audio, **writing.kept, **writing.video)
 
 
