@@ -1,5 +1,6 @@
 """Sphinx's settings: one theme, no network, and an executed gallery."""
 
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from sys import path
@@ -14,6 +15,7 @@ import subband
 
 path.insert(0, str(Path(__file__).parent))
 
+from colours import COLOURS
 from write_reference import write_reference
 
 project = "subband"
@@ -22,6 +24,7 @@ copyright = "2026, the subband developers"
 release = version = subband.__version__
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -32,7 +35,14 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 # Sources of the gallery, and what the gallery makes beside its pages.
-exclude_patterns = ["_build", "examples", "sg_execution_times.rst", "gallery/**/*.ipynb", "gallery/**/*.py"]
+exclude_patterns = [
+    "_build",
+    "examples",
+    "templates",
+    "sg_execution_times.rst",
+    "gallery/**/*.ipynb",
+    "gallery/**/*.py",
+]
 # Single backticks in docstrings are code.
 default_role = "code"
 autodoc_member_order = "bysource"
@@ -42,6 +52,9 @@ autosummary_generate = False
 # The reference describes what needs these libraries, and can be written without them.
 OPTIONAL = ("dask", "distributed", "ipywidgets", "napari", "sklearn", "torch", "xarray", "zarr")
 autodoc_mock_imports = [name for name in OPTIONAL if find_spec(name) is None]
+# Those that are there come first: SciPy, which some of them import, takes a mock of Torch for Torch itself.
+for found in set(OPTIONAL) - set(autodoc_mock_imports):
+    import_module(found)
 # "Tensor of shape (rows, columns)": words of types are names of attributes, too, and none of them is meant.
 suppress_warnings = ["ref.python", "config.cache"]
 napoleon_google_docstring = False
@@ -56,13 +69,16 @@ copybutton_prompt_is_regexp = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "subband"
+templates_path = ["templates"]
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["versions.js", "switcher.js"]
+html_logo = html_favicon = "static/logo.svg"
 html_show_sourcelink = False
 html_theme_options: dict[str, Any] = {
-    "logo": {"text": f"subband {release}", "alt_text": "subband, start page"},
+    "logo": {"text": "subband", "alt_text": "subband, start page"},
     "header_links_before_dropdown": 6,
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["versions", "theme-switcher"],
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -70,6 +86,11 @@ html_theme_options: dict[str, Any] = {
 }
 # The start page and the pages of two sections need no list of their neighbours.
 html_sidebars = {"index": [], "changelog": []}
+
+# Figures of the reference: one image each, and no links to files.
+plot_rcparams = COLOURS
+plot_formats = [("png", 110)]
+plot_html_show_formats = plot_html_show_source_link = False
 
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
@@ -86,6 +107,7 @@ sphinx_gallery_conf = {
     "only_warn_on_example_error": False,
     "thumbnail_size": (480, 336),
     "matplotlib_animations": False,
+    "reset_modules": ("matplotlib", "colours.set_colours"),
 }
 
 

@@ -147,7 +147,7 @@ def chart_torch() -> Chart:
 def chart_denoising() -> Chart:
     """What denoising gains on photographs."""
     rows, _ = load_part("quality", "photographs")
-    (mean,) = (row for row in rows if row["picture"] == "mean" and row["sigma"] == "all")
+    (mean,) = (row for row in rows if row["image"] == "mean" and row["sigma"] == "all")
     noisy = float(mean["noisy"])
     bars = []
     for label, column in (

@@ -15,18 +15,18 @@ from subband.outputs import open_output
 
 PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
-Every command explains itself with `--help`. An error that you can mend is one line;
-`subband --debug COMMAND` shows where it comes from.
+Every command explains itself with `--help`. Errors are reported in one line;
+`subband --debug COMMAND` prints the traceback.
 
 | exit code | meaning |
 | --- | --- |
-| 0 | all is well; so it is if `--skip-existing` leaves files out |
-| 2 | an error that the message explains; of several files, at least one could not be done, and the others are |
-| 129, 130, 143 | SIGHUP, Ctrl-C, SIGTERM; nothing half-written is left under its final name |
-| 1 | anything else, which is a fault of `subband` |
+| 0 | success, also where `--skip-existing` skips files |
+| 1 | `verify` found errors above the tolerance, `jp2info` found damage; from any other command, a bug in `subband` |
+| 2 | an error that the message explains; of several files, at least one failed, and the others were processed |
+| 129, 130, 143 | ended by SIGHUP, Ctrl-C, SIGTERM; no incomplete file is left under its final name |
 
-`subband --install-completion` lets the shell (bash, zsh, fish or PowerShell) complete commands and options;
-`subband --show-completion` prints what that would install."""
+`subband --install-completion` installs completion for the shell (bash, zsh, fish or PowerShell);
+`subband --show-completion` prints it."""
 HIDDEN = {"help", "install_completion", "show_completion"}
 
 

@@ -10,8 +10,10 @@ import inspect
 import re
 import sys
 from collections.abc import Mapping
+from doctest import DocTestParser
 from importlib import import_module
 from pathlib import Path
+from textwrap import indent
 from types import ModuleType
 from typing import Any
 
@@ -64,16 +66,27 @@ def render_module(module_name: str, names: Mapping[str, Any]) -> str:
 
 
 def render_name(name: str, member: Any) -> str:
-    """Return the page of a name: its docstring, and the examples of the gallery that use it."""
+    """Return the page of a name: its docstring, a figure of what it draws, and examples of the gallery that use it."""
     title = name.replace("__version__", r"\_\_version\_\_")
     if inspect.isclass(member):
         directive = f".. autoclass:: {name}\n   :members:\n   :show-inheritance:"
-    elif inspect.isroutine(member):
+    elif callable(member):  # also what decorators of a library that is not installed make
         directive = f".. autofunction:: {name}"
     else:
         directive = f".. data:: {name}\n\n   {find_comment(name, member)}"
     gallery = f".. minigallery:: {name}\n   :add-heading: Examples in the gallery\n"
-    return f"{title}\n{'=' * len(title)}\n\n{directive}\n\n{gallery}"
+    figure = render_figure(name, member) if name.startswith("subband.plot.") else ""
+    return f"{title}\n{'=' * len(title)}\n\n{directive}\n\n{figure}{gallery}"
+
+
+def render_figure(name: str, member: Any) -> str:
+    """Return the figure that the first example of a plotting function draws."""
+    program = ""
+    for example in DocTestParser().get_examples(inspect.getdoc(member) or ""):
+        program += example.source
+        if f"{name}(" in example.source:
+            return f".. plot::\n   :alt: What the first example draws\n\n{indent(program, '   ')}\n"
+    raise LookupError(f"no example of {name} calls it")
 
 
 def find_comment(name: str, member: Any) -> str:

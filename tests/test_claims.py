@@ -50,8 +50,8 @@ def write(number):
 
 
 def span(numbers):
-    """Write the least and the largest of some numbers."""
-    return f"{write(min(numbers))} to {write(max(numbers))}"
+    """Write the least and the largest of some numbers, once if they read alike."""
+    return " to ".join(dict.fromkeys((write(min(numbers)), write(max(numbers)))))
 
 
 def find_speeds(dimensions):

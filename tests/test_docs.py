@@ -87,6 +87,14 @@ def test_pages_of_the_reference_describe_what_they_are_named_after():
     assert "dwt2 <subband.dwt2>" in script["render_module"]("subband.transforms", {"subband.dwt2": subband.dwt2})
 
 
+@pytest.mark.parametrize("name", subband.plot.__all__)
+def test_pages_of_plotting_functions_show_a_figure(name):
+    script = runpy.run_path(str(ROOT / "docs" / "write_reference.py"))
+    page = script["render_name"](f"subband.plot.{name}", getattr(subband.plot, name))
+    assert ".. plot::\n   :alt: What the first example draws\n\n   import" in page
+    assert f"subband.plot.{name}(" in page.partition(".. plot::")[2]
+
+
 def test_charts_are_those_of_the_records():
     script = runpy.run_path(str(ROOT / "docs" / "draw_charts.py"))
     for name, make in script["CHARTS"].items():
@@ -161,3 +169,25 @@ def test_file_formats_are_those_of_the_page(kind):
     from subband.media.formats import make_table
 
     assert "\n".join(make_table(kind)) in (ROOT / "docs" / "media.md").read_text(encoding="utf-8")
+
+
+def test_the_start_of_the_reference_lists_every_name():
+    """But modules, and names that PyWavelets has deprecated."""
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^   subband\.(\w+)$", text, re.MULTILINE)
+    left_out = {"__version__", "centrfrq", "intwave", "orthfilt", "scal2frq"}
+    wanted = {name for name in subband.__all__ if not isinstance(getattr(subband, name), ModuleType)} - left_out
+    assert sorted(listed) == sorted(wanted)
+
+
+def test_the_source_distribution_has_what_tests_read():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = set(project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
+    # these are always there
+    included |= {"LICENSE", "pyproject.toml"}
+    read = {
+        name
+        for path in (ROOT / "tests").rglob("*.py")
+        for name in re.findall(r'ROOT / "([\w.]+)', path.read_text(encoding="utf-8"))
+    }
+    assert read <= included
