@@ -30,10 +30,10 @@ test: $(VENV)/.test $(VENV)/.torch $(VENV)/.browser kernels ## run everything: r
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/python -m pytest --numprocesses $(JOBS) --durations 10 $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal --durations 10 $(ARGS)
 
 test-quick: $(VENV)/.test $(VENV)/.torch kernels ## run some of the tests in three minutes: conftest.py says which
-	@$(BIN)/python -m pytest --quick --numprocesses $(JOBS) $(ARGS)
+	@$(BIN)/python -m pytest --quick --numprocesses $(JOBS) --dist worksteal $(ARGS)
 
 # Those whose sources have not changed are kept.
 kernels: $(VENV)/.made ## compile the kernels for this processor, so that nothing has to be compiled when it is called
@@ -76,7 +76,7 @@ format: $(VENV)/.lint ## repair what ruff can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.docs ## build the documentation: site/index.html
+docs: $(VENV)/.docs $(VENV)/.torch ## build the documentation: site/index.html
 	@$(BIN)/python docs/write_cli_page.py
 	@$(BIN)/python docs/write_settings.py
 	@$(BIN)/python docs/draw_charts.py
@@ -106,8 +106,8 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 	@touch $@
 
 # The build without CUDA, which would bring gigabytes, and two libraries that subband is compared with, which need it.
-# Where there is none, the tests of Torch are left out.
-$(VENV)/.torch: $(VENV)/.test
+# Where there is none, the tests of Torch are left out, and the documentation describes our modules for it all the same.
+$(VENV)/.torch: $(VENV)/.made
 	@if $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 \
 	  --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.13.0+cpu'; \
 	then $(BIN)/python -m pip install --quiet --disable-pip-version-check ptwt pytorch-wavelets || true; \

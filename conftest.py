@@ -25,6 +25,9 @@ NEEDED = {
     "integrations/torch": "torch",
     "integrations/xarray": "xarray",
     "integrations/zarr": "zarr",
+    "sklearn": "sklearn",
+    "torch": "torch",
+    "xarray": "xarray",
 }
 
 #: Folders of tests that ``--quick`` leaves out: they drive browsers, compilers and other programs, or measure.

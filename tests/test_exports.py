@@ -4,6 +4,7 @@ import inspect
 import json
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
@@ -108,9 +109,22 @@ def test_modules_are_found_without_importing_them():
         "media",
         "plot",
     ]
-    assert {"enhance", "media", "plot", "dwt"} <= set(dir(subband))
+    assert {"enhance", "jpeg2000", "media", "plot", "dwt", "torch"} <= set(dir(subband))
     with pytest.raises(AttributeError, match="nothing"):
         _ = subband.nothing
+
+
+@pytest.mark.parametrize("name", ["sklearn", "torch", "xarray"])
+def test_short_names_of_integrations_have_all_of_them(name):
+    pytest.importorskip(name)
+    short, long = getattr(subband, name), import_module(f"subband.integrations.{name}")
+    assert short.__all__ == long.__all__
+    assert all(getattr(short, each) is getattr(long, each) for each in long.__all__)
+
+
+def test_short_names_of_codecs():
+    assert subband.jpeg2000 is subband.codecs.jpeg2000
+    assert subband.vc2 is subband.codecs.vc2
 
 
 def test_asking_for_names_imports_nothing():

@@ -1,4 +1,4 @@
-"""Each room imports only rooms above it in the table of `docs/architecture.md`, and no modules in a circle."""
+"""Each layer imports only layers above it in the table of `docs/architecture.md`, and no modules in a circle."""
 
 import ast
 import re
@@ -17,18 +17,18 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 HIDDEN = re.compile(r"subband\.(\w+)((?:\.\w+|\.?\{\})*)(:[\w{}.]+)?")
 
 
-def read_rooms():
-    """Return the row of each room, and what it may import: None for all rooms above, else their names."""
-    table = PAGE.read_text(encoding="utf-8").partition("## Rooms")[2].partition("\n## ")[0]
+def read_layers():
+    """Return the row of each layer, and what it may import: None for all layers above, else their names."""
+    table = PAGE.read_text(encoding="utf-8").partition("## Layers")[2].partition("\n## ")[0]
     height, allowed = {}, {}
     for number, row in enumerate(re.findall(r"^\| (`.*) \|.*\| (.*) \|$", table, re.MULTILINE)):
-        for room in re.findall(r"`(\w+)(?:/|\.py)`", row[0]):
-            height[room] = number
-            allowed[room] = None if row[1] == "rooms above" else set(re.findall(r"`(\w+)`", row[1]))
+        for layer in re.findall(r"`(\w+)(?:/|\.py)`", row[0]):
+            height[layer] = number
+            allowed[layer] = None if row[1] == "layers above" else set(re.findall(r"`(\w+)`", row[1]))
     return height, allowed
 
 
-HEIGHT, ALLOWED = read_rooms()
+HEIGHT, ALLOWED = read_layers()
 
 
 def name_module(path):
@@ -37,13 +37,13 @@ def name_module(path):
 
 
 NAMES = {name_module(path): path for path in MODULES}
-ROOMS = {name.split(".")[1] for name in NAMES if "." in name} | {"__init__"}
+LAYERS = {name.split(".")[1] for name in NAMES if "." in name} | {"__init__"}
 
 
-def find_room(name):
-    """Return the room of a module or of what is in it; the façade is ``__init__``, and so is what it re-exports."""
-    room = [*name.split("."), "__init__"][1]
-    return room if room in ROOMS else "__init__"
+def find_layer(name):
+    """Return the layer of a module or of what is in it; the façade is ``__init__``, and so is what it re-exports."""
+    layer = [*name.split("."), "__init__"][1]
+    return layer if layer in LAYERS else "__init__"
 
 
 def find_module(name):
@@ -67,7 +67,7 @@ def find_imports(tree):
 
 
 def find_hidden(tree):
-    """Give the strings, filled in or not, that name something of another room or something private of ours."""
+    """Give the strings, filled in or not, that name something of another layer or something private of ours."""
     inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
@@ -76,7 +76,7 @@ def find_hidden(tree):
             text = node.value
         else:
             continue
-        if (match := HIDDEN.fullmatch(text)) and match[1] in ROOMS:
+        if (match := HIDDEN.fullmatch(text)) and match[1] in LAYERS:
             yield text, node.lineno
 
 
@@ -92,32 +92,32 @@ def remove_type_imports(tree):
     return Remover().visit(tree)
 
 
-def check_rooms(name, tree):
-    room = find_room(name)
-    assert room in HEIGHT, f"give the room {room!r} a row in {PAGE.name}"
+def check_layers(name, tree):
+    layer = find_layer(name)
+    assert layer in HEIGHT, f"give the layer {layer!r} a row in {PAGE.name}"
     for imported, line in find_imports(tree):
-        other = find_room(imported)
-        if other == room:
+        other = find_layer(imported)
+        if other == layer:
             continue
-        where = f"{name}:{line}: {room} imports {imported}"
+        where = f"{name}:{line}: {layer} imports {imported}"
         if other == "__init__":
-            # the façade re-exports from rooms of all heights, so only the topmost ones may come in by it
-            assert HEIGHT[room] >= HEIGHT["studio"], f"{where} by the façade"
+            # the façade re-exports from layers of all heights, so only the topmost ones may come in by it
+            assert HEIGHT[layer] >= HEIGHT["studio"], f"{where} by the façade"
             continue
-        assert HEIGHT[other] <= HEIGHT[room], f"{where}, which lies below it in {PAGE.name}"
-        assert ALLOWED[room] is None or other in ALLOWED[room], f"{where}, and may import only {ALLOWED[room]}"
+        assert HEIGHT[other] <= HEIGHT[layer], f"{where}, which lies below it in {PAGE.name}"
+        assert ALLOWED[layer] is None or other in ALLOWED[layer], f"{where}, and may import only {ALLOWED[layer]}"
     for text, line in find_hidden(tree):
-        assert find_room(text.replace(":", ".")) == room, f"{name}:{line} names another room in the string {text!r}"
+        assert find_layer(text.replace(":", ".")) == layer, f"{name}:{line} names another layer in the string {text!r}"
         assert "._" not in text.replace(":", "."), f"{name}:{line} names something private in the string {text!r}"
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
-def test_imports_only_rooms_above(name):
-    check_rooms(name, ast.parse(NAMES[name].read_text(encoding="utf-8")))
+def test_imports_only_layers_above(name):
+    check_layers(name, ast.parse(NAMES[name].read_text(encoding="utf-8")))
 
 
-def test_every_room_exists():
-    assert set(HEIGHT) == ROOMS
+def test_every_layer_exists():
+    assert set(HEIGHT) == LAYERS
 
 
 def test_no_modules_import_each_other():
@@ -149,7 +149,7 @@ def test_no_modules_import_each_other():
 )
 def test_refuses(name, program):
     with pytest.raises(AssertionError):
-        check_rooms(name, ast.parse(program))
+        check_layers(name, ast.parse(program))
 
 
 @pytest.mark.parametrize(
@@ -162,4 +162,4 @@ def test_refuses(name, program):
     ],
 )
 def test_allows(name, program):
-    check_rooms(name, ast.parse(program))
+    check_layers(name, ast.parse(program))

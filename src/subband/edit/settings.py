@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 #: What is known of the number of levels of any tool.
 LEVEL: dict[str, Any] = {
-    "help": "Number of levels; what suits the image by default.",
+    "help": "Number of levels; chosen for the image by default.",
     "label": "Levels",
     "least": 0,
     "slider": (1, 8, 1),

@@ -115,7 +115,7 @@ def denoise(
     engine: str | Engine | None = None,
     out_dtype: Any = None,
 ) -> Any:
-    """Denoise an image, a volume, or a stack of them.
+    """Denoise an image, a signal, a volume, or a stack of them, by shrinking wavelet coefficients.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ __all__ = ["Enhancer"]
 
 @dataclass(frozen=True)
 class Enhancer:
-    """A chain of stages, described once and run on any image, anywhere.
+    """A chain of enhancement stages, such as denoising and sharpening: described once, run on any image.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Enhancer:
     stages: tuple[Stage, ...] = (Denoise(),)
     noise: str | NoiseModel = setting(
         "gaussian",
-        "What noise does to the image; with settings as in speckle:looks=4,kind=gamma.",
+        "Noise model; with settings as in speckle:looks=4,kind=gamma.",
         choices=lambda: {name: name for name in MODELS},
     )
     sigma: float | Sequence[float] | None = setting(
@@ -89,7 +89,7 @@ class Enhancer:
     )
     colour: str = setting(
         "opponents",
-        "What red, green and blue are turned into before they are filtered.",
+        "Colour space in which red, green and blue are filtered.",
         label="Colours",
         choices={"opponents": "Opponents", "ycbcr": "Y'CbCr", "rgb": "Red, green, blue"},
     )

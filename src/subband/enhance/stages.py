@@ -87,7 +87,7 @@ _BOUNDARY: dict[str, Any] = {
     "choices": lambda: {mode: mode for mode in BOUNDARIES},
 }
 #: What is known of the wavelet of any tool.
-WAVELET: dict[str, Any] = {"help": "As `subband wavelets` lists them.", "choices": _list_wavelets}
+WAVELET: dict[str, Any] = {"help": "Wavelet; `subband wavelets` lists them.", "choices": _list_wavelets}
 
 
 @dataclass(frozen=True)
@@ -324,12 +324,12 @@ class Denoise:
 
     method: str | Method = setting(
         "bivariate",
-        "How noise is told from the image.",
+        "Denoising method.",
         choices=lambda: {method.name: method.title for method in list_methods()},
     )
     wavelet: WaveletLike = setting("cdf97", **WAVELET)
     level: int | None = setting(
-        None, "Number of levels; what suits the image by default.", label="Levels", least=0, slider=(1, 8, 1)
+        None, "Number of levels; chosen for the image by default.", label="Levels", least=0, slider=(1, 8, 1)
     )
     mode: str = setting(
         "soft",
@@ -344,7 +344,7 @@ class Denoise:
     level_weights: LevelWeights | None = setting(
         None, "What the noise of each level is multiplied by, the finest first; 1/1/0.5 for its directions."
     )
-    form: str | None = setting(None, "Which coefficients are kept; what suits the method by default.", choices=FORMS)
+    form: str | None = setting(None, "Which coefficients are kept; chosen for the method by default.", choices=FORMS)
     filters: tuple[Spatial, ...] = ()
 
     def __post_init__(self) -> None:
