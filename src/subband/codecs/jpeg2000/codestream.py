@@ -1,11 +1,10 @@
-"""A codestream: its main header, where its tile-parts lie, and what the headers of a tile say."""
+"""A codestream: its main header, and what the headers of a tile say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 from math import prod
 from typing import Any, TypeVar
 
@@ -26,7 +25,6 @@ from subband.codecs.jpeg2000.markers import (
     PacketLengths,
     Segment,
     TileLengths,
-    TilePart,
     name_marker,
     read_segment,
 )
@@ -42,9 +40,10 @@ from subband.codecs.jpeg2000.parameters import (
     QuantisationDefault,
     RegionOfInterest,
 )
+from subband.codecs.jpeg2000.tile_parts import SOT_LENGTH, TilePartIndex, TilePartRange
 from subband.errors import CodecError
 
-__all__ = ["Codestream", "PlacedSegment", "TilePartRange", "TileStream", "read_codestream", "read_segments"]
+__all__ = ["Codestream", "PlacedSegment", "TileStream", "read_codestream", "read_segments"]
 
 Bytes = NDArray[np.uint8]
 T = TypeVar("T")
@@ -52,12 +51,8 @@ T = TypeVar("T")
 #: What SIZ declares for a stream that uses Part 2.
 _PART_2 = 0x8000
 
-#: Bytes of SOT, with its marker and length, and how it begins.
-_SOT_LENGTH = 12
-
 # What a tile-part tells of the lengths of its packets if it tells nothing.
 _NO_LENGTHS = np.zeros(0, np.int64)
-_SOT_HEAD = bytes.fromhex("ff90000a")
 
 
 @dataclass(frozen=True)
@@ -67,17 +62,6 @@ class PlacedSegment:
     offset: int
     length: int
     segment: Segment
-
-
-@dataclass(frozen=True)
-class TilePartRange:
-    """A tile-part: where it begins and ends, what SOT says, and its number among all of the stream."""
-
-    start: int
-    stop: int
-    sot: TilePart
-    number: int
-    is_cut: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,117 +155,9 @@ class Codestream:
         )
 
     @cached_property
-    def tile_parts(self) -> list[TilePartRange]:
-        """All tile-parts, found by going from one to the next; warns where the stream ends early.
-
-        Where there is none, or one does not end where another begins, the next one is looked for by its marker.
-        """
-        count = prod(count_tiles(self.size))
-        parts: list[TilePartRange] = []
-        offset = self.body
-        while offset + _SOT_LENGTH <= self.stop:
-            code = int.from_bytes(self.data[offset : offset + 2].tobytes(), "big")
-            if code == EOC:
-                return parts
-            sot = TilePart.read(self.data[offset + 4 : offset + _SOT_LENGTH].tobytes())
-            fault = self._find_fault(offset, code, sot, count)
-            if fault:
-                warn(fault)
-                offset = self._find_next(offset + 1)
-                continue
-            end = offset + (sot.length or self.stop - offset)
-            if not self._may_end(end):
-                end = self._find_next(offset + _SOT_LENGTH)
-                if end < self.stop:
-                    warn(f"a part of tile {sot.tile} declares {sot.length} bytes, and another begins at byte {end}")
-                else:
-                    end = offset + sot.length
-            is_cut = end > self.stop
-            parts.append(TilePartRange(offset, min(end, self.stop), sot, len(parts), is_cut))
-            if is_cut:
-                warn(f"the stream ends within a part of tile {sot.tile}")
-                return parts
-            offset = end
-        if offset + 2 > self.stop and (not parts or parts[-1].sot.length):
-            warn("the stream ends before its last marker")
-        return parts
-
-    @staticmethod
-    def _find_fault(offset: int, code: int, sot: TilePart, count: int) -> str:
-        """Return what is wrong with a tile-part of an image of so many tiles, or nothing."""
-        if code != SOT:
-            return f"byte {offset} holds {name_marker(code)} where a tile-part or the end belongs"
-        if sot.tile >= count:
-            return f"a tile-part at byte {offset} names tile {sot.tile}; there are {count}"
-        if 0 < sot.length < _SOT_LENGTH + 2:
-            return f"a tile-part at byte {offset} declares {sot.length} bytes, less than its own header"
-        return ""
-
-    def _may_end(self, offset: int) -> bool:
-        """Tell whether a tile-part may end at an offset: another, or the end of the stream, comes there."""
-        if offset >= self.stop:
-            return offset == self.stop
-        code = self.data[offset : offset + 2].tobytes()
-        return code in (_SOT_HEAD[:2], EOC.to_bytes(2, "big")) or offset + 1 == self.stop
-
-    @cached_property
-    def _marked(self) -> NDArray[np.int64]:
-        """Where all tile-parts begin, by their markers, which look like nothing else."""
-        body = self.data[self.body : self.stop]
-        at = np.flatnonzero(body[: max(len(body) - _SOT_LENGTH + 1, 0)] == _SOT_HEAD[0])
-        for step in range(1, len(_SOT_HEAD)):
-            at = at[body[at + step] == _SOT_HEAD[step]]
-        return at + self.body
-
-    def _find_next(self, offset: int) -> int:
-        """Return where the next tile-part from an offset on begins; the end of the stream if there is none."""
-        after = int(np.searchsorted(self._marked, offset))
-        return int(self._marked[after]) if after < len(self._marked) else self.stop
-
-    def find_tile_parts(self, tiles: Iterable[int]) -> dict[int, list[TilePartRange]]:
-        """Return the parts of some tiles by the lengths that TLM tells, of all by going through the stream."""
-        wanted = list(tiles)
-        told = self._told_parts if len(wanted) < prod(count_tiles(self.size)) else {}
-        if told:
-            found = {tile: [self._read_told(tile, *each) for each in told.get(tile, ())] for tile in wanted}
-            parts = {tile: [part for part in several if part is not None] for tile, several in found.items()}
-            if parts == found:
-                return parts
-        return {tile: self._walked_parts.get(tile, []) for tile in wanted}
-
-    def _read_told(self, tile: int, number: int, offset: int, length: int) -> TilePartRange | None:
-        """Return a tile-part where TLM tells that it is, or None if it is not there."""
-        head = self.data[offset : offset + _SOT_LENGTH].tobytes()
-        sot = TilePart.read(head[4:]) if head[:4] == _SOT_HEAD else None
-        if sot is None or sot.tile != tile or sot.length not in (0, length):
-            return None
-        return TilePartRange(offset, offset + length, sot, number)
-
-    @cached_property
-    def _walked_parts(self) -> dict[int, list[TilePartRange]]:
-        """The parts of each tile that has any."""
-        found: dict[int, list[TilePartRange]] = {}
-        for part in self.tile_parts:
-            found.setdefault(part.sot.tile, []).append(part)
-        return found
-
-    @cached_property
-    def _told_parts(self) -> dict[int, list[tuple[int, int, int]]]:
-        """What TLM tells of each tile: number, offset and length of its parts; nothing if it cannot be true."""
-        tables = sorted(self.select(TileLengths), key=lambda table: table.index)
-        lengths = [length for table in tables for length in table.lengths]
-        numbers = [number for table in tables for number in table.tiles if number is not None]
-        if (
-            len(numbers) < len(lengths)
-            or self.body + sum(lengths) > self.stop
-            or min(lengths, default=0) < _SOT_LENGTH + 2
-        ):
-            return {}
-        found: dict[int, list[tuple[int, int, int]]] = {}
-        ends = accumulate(lengths, initial=self.body)
-        for number, (offset, length, tile) in enumerate(zip(ends, lengths, numbers, strict=False)):
-            found.setdefault(tile, []).append((number, offset, length))
-        return found
+    def tile_parts(self) -> TilePartIndex:
+        """Where the tile-parts lie."""
+        return TilePartIndex(self.data, self.body, self.stop, prod(count_tiles(self.size)), self.select(TileLengths))
 
     def read_tile(self, tile: int, parts: Sequence[TilePartRange]) -> TileStream:
         """Read the headers of the parts of a tile.
@@ -340,7 +216,7 @@ class Codestream:
 
     def _read_plain_tile(self, tile: int, part: TilePartRange) -> TileStream | None:
         """Return a tile of one part whose header says nothing of its own, as most do; None if it is not one."""
-        body = part.start + _SOT_LENGTH
+        body = part.start + SOT_LENGTH
         if part.stop - body < 2 or self.data[body] != SOD >> 8 or self.data[body + 1] != SOD & 255:
             return None
         styles, quantisations, shifts, progressions = self._defaults
@@ -354,7 +230,7 @@ class Codestream:
 
     def read_tile_part_header(self, part: TilePartRange) -> tuple[list[PlacedSegment], int]:
         """Return the segments of the header of a tile-part behind SOT, and where its packets begin."""
-        found, body = read_segments(self.data, part.start + _SOT_LENGTH, part.stop, SOD, len(self.size.components))
+        found, body = read_segments(self.data, part.start + SOT_LENGTH, part.stop, SOD, len(self.size.components))
         return found, body + 2
 
     def _join_headers(self, packed: Sequence[bytes], parts: Sequence[TilePartRange]) -> Bytes | None:

@@ -10,7 +10,7 @@ from os import PathLike
 import numpy as np
 
 from subband.codecs.jpeg2000.bundles import decode_tiles
-from subband.codecs.jpeg2000.codestream import Codestream, TilePartRange, TileStream
+from subband.codecs.jpeg2000.codestream import Codestream, TileStream
 from subband.codecs.jpeg2000.colours import find_range, join_planes
 from subband.codecs.jpeg2000.faults import TooManyError, warn
 from subband.codecs.jpeg2000.geometry import Rectangle, count_tiles, find_tile_rectangle
@@ -24,6 +24,7 @@ from subband.codecs.jpeg2000.picture import (
     join_channels,
     sort_channels,
 )
+from subband.codecs.jpeg2000.tile_parts import TilePartRange
 from subband.codecs.jpeg2000.tiles import KnownTiles, PlaneGroup, TileWork, count_room, prepare_tile
 from subband.engines import Engine
 from subband.errors import ArgumentError, CodecError
@@ -323,7 +324,7 @@ def _find_parts(stream: Codestream, window: Rectangle) -> dict[int, list[TilePar
     wide, _ = count_tiles(size)
     columns = range((window.x0 - size.tile_x0) // size.tile_width, -(-(window.x1 - size.tile_x0) // size.tile_width))
     rows = range((window.y0 - size.tile_y0) // size.tile_height, -(-(window.y1 - size.tile_y0) // size.tile_height))
-    return stream.find_tile_parts(row * wide + column for row in rows for column in columns)
+    return stream.tile_parts.find(row * wide + column for row in rows for column in columns)
 
 
 def _read_tiles(stream: Codestream, parts_of: dict[int, list[TilePartRange]]) -> Iterator[TileStream]:

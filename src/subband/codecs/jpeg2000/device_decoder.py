@@ -183,7 +183,7 @@ class Decoder:
         check_samples(count, self._most_pixels)
         if count > MOST_SAMPLES:
             return None
-        parts = stream.find_tile_parts([0])
+        parts = stream.tile_parts.find([0])
         if not parts[0]:
             return None
         tile = stream.read_tile(0, parts[0])

@@ -17,7 +17,7 @@ import numpy as np
 from subband.codecs.jpeg2000.blocks import EncodedBlocks, decode_blocks, encode_blocks
 from subband.codecs.jpeg2000.blocks.styles import CAUSAL, HIGH_THROUGHPUT
 from subband.codecs.jpeg2000.boxes import pack_box
-from subband.codecs.jpeg2000.codestream import Codestream, PlacedSegment, TilePartRange, TileStream
+from subband.codecs.jpeg2000.codestream import Codestream, PlacedSegment, TileStream
 from subband.codecs.jpeg2000.coding import join_blocks
 from subband.codecs.jpeg2000.faults import CodecWarning
 from subband.codecs.jpeg2000.geometry import find_component_rectangle
@@ -33,6 +33,7 @@ from subband.codecs.jpeg2000.parameters import (
 )
 from subband.codecs.jpeg2000.settings import Settings
 from subband.codecs.jpeg2000.streams import StreamWriter
+from subband.codecs.jpeg2000.tile_parts import TilePartRange
 from subband.codecs.jpeg2000.tiles import TileWork, prepare_tile
 from subband.errors import CodecError
 from subband.typing import Array
@@ -104,9 +105,7 @@ class _Transcoder:
     def run(self) -> bytes:
         """Return the new codestream."""
         stream = self.stream
-        parts_of: dict[int, list[TilePartRange]] = {}
-        for part in stream.tile_parts:
-            parts_of.setdefault(part.sot.tile, []).append(part)
+        parts_of = stream.tile_parts.by_tile
         works, found, planes = [], [], [np.zeros(0, np.int32)]
         for tile in sorted(parts_of):
             work = self._read_tile(stream.read_tile(tile, parts_of[tile]))

@@ -276,16 +276,18 @@ def test_tiles_divided_by_resolution(progression, options):
     } | options
     data = encode(COLOUR, tile_parts="R", **options)
     stream = open_image(data).file.stream
-    parts = [(part.sot.tile, part.sot.part, part.sot.count) for part in stream.tile_parts]
+    parts = [(part.sot.tile, part.sot.part, part.sot.count) for part in stream.tile_parts.all]
     assert parts == [(tile, part, 3) for tile in range(6) for part in range(3)]
-    assert [part.start for part in stream.find_tile_parts([4])[4]] == [part.start for part in stream.tile_parts[12:15]]
+    assert [part.start for part in stream.tile_parts.find([4])[4]] == [
+        part.start for part in stream.tile_parts.all[12:15]
+    ]
     if "rate" in options:
         assert len(data) <= 2 * GREY.size / 8
     else:
         np.testing.assert_array_equal(read_back(data), read_back(encode(COLOUR, **options)))
     # the coarsest resolution needs the packets of first parts only
     cut = bytearray(data)
-    for part in stream.tile_parts:
+    for part in stream.tile_parts.all:
         if part.sot.part:
             _, body = stream.read_tile_part_header(part)
             cut[body : part.stop] = bytes(part.stop - body)

@@ -259,7 +259,7 @@ def test_tiles_share_what_the_main_header_says():
     size = replace(SIZE, tile_width=32, tile_height=32, components=(ComponentSize(8),) * 3)
     own = CodingComponent(1, CodingStyle(levels=1)).write(3)
     stream = open_file(make_stream(size, extra=own, tiles=4)).stream
-    first, second = (stream.read_tile(tile, [stream.tile_parts[tile]]) for tile in (0, 1))
+    first, second = (stream.read_tile(tile, [stream.tile_parts.all[tile]]) for tile in (0, 1))
     assert [style.levels for style in first.styles] == [2, 1, 2]
     assert first.styles is second.styles
     assert first.quantisations is second.quantisations

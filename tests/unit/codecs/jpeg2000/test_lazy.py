@@ -72,7 +72,7 @@ def test_only_what_is_needed_is_read():
     data = bytearray(TILED)
     image = jpeg2000.open(data)
     assert image.dtype == np.uint16
-    part = image.file.stream.find_tile_parts([5])[5][0]
+    part = image.file.stream.tile_parts.find([5])[5][0]
     body = image.file.stream.body
     data[body : part.start] = b"\xff" * (part.start - body)
     data[part.stop :] = b"\xff" * (len(data) - part.stop)

@@ -26,7 +26,7 @@ def read_damaged(data):
 
 def find_packets(data, *, by_lengths=False):
     stream = open_file(data).stream
-    tile = stream.read_tile(0, stream.find_tile_parts([0])[0])
+    tile = stream.read_tile(0, stream.tile_parts.find([0])[0])
     if by_lengths:
         return find_told_pieces(tile.bodies, tile.lengths)
     return find_marked_pieces(stream.data, tile.bodies)
@@ -64,7 +64,7 @@ def test_packets_behind_a_damaged_one_are_read(markers, share):
 
 def _locate(plain, pieces, number, extra):
     """Return the first bytes of the same packet in a stream in which packets are shorter by their markers."""
-    start = open_file(plain).stream.tile_parts[0].start + 14
+    start = open_file(plain).stream.tile_parts.all[0].start + 14
     start += sum(each.stop - each.start - extra for each in pieces[:number])
     return start, start + 4
 
@@ -109,7 +109,7 @@ def test_a_number_that_is_damaged_costs_nothing_else():
 @pytest.mark.parametrize("options", [{"tlm": True}, {}], ids=["lengths", "none"])
 def test_tiles_behind_a_damaged_one_are_read(options):
     data = encode(IMAGE, form="j2k", tile=(32, 32), levels=2, **options)
-    parts = open_file(data).stream.tile_parts
+    parts = open_file(data).stream.tile_parts.all
     for change in (b"\x00\x00\x00\x40", b"\x00\x01\x00\x00", b"\xff\xff\xff\xff", b"\x00\x00\x00\x05"):
         at = parts[4].start + 6
         samples, said = read_damaged(data[:at] + change + data[at + 4 :])
@@ -122,7 +122,7 @@ def test_tiles_behind_a_damaged_one_are_read(options):
 
 def test_tiles_behind_a_marker_that_is_damaged():
     data = encode(IMAGE, form="j2k", tile=(32, 32), levels=2)
-    start = open_file(data).stream.tile_parts[4].start
+    start = open_file(data).stream.tile_parts.all[4].start
     for at, change in ((start, b"\x00\x00"), (start + 4, b"\x7f\x00")):
         samples, said = read_damaged(data[:at] + change + data[at + len(change) :])
         assert said

@@ -53,8 +53,8 @@ def test_openjpeg_reads_it(tmp_path):
 
 def test_lengths_of_tiles_are_true():
     stream = jpeg2000.open(write(IMAGE, 40, tile=(32, 32), form="j2k")).file.stream
-    told = stream.find_tile_parts([7, 11])
-    walked = {part.sot.tile: part for part in stream.tile_parts}
+    told = stream.tile_parts.find([7, 11])
+    walked = {part.sot.tile: part for part in stream.tile_parts.all}
     assert {tile: (parts[0].start, parts[0].stop) for tile, parts in told.items()} == {
         tile: (walked[tile].start, walked[tile].stop) for tile in (7, 11)
     }
