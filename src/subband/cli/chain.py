@@ -15,7 +15,8 @@ from subband.cli.option_names import rename_arguments
 from subband.cli.settings import Command, add_options, make_option
 from subband.enhance import Enhancer
 from subband.enhance.description import STAGES
-from subband.enhance.stages import DETAILS, Stage
+from subband.enhance.per_band import DETAILS
+from subband.enhance.stages import Stage
 from subband.errors import ArgumentError
 from subband.settings import Setting, list_settings, name_option, read_directions, read_numbers
 

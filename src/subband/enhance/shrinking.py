@@ -19,8 +19,9 @@ from subband.engines.filters.groups import Groups
 from subband.enhance.methods import Band, Method, find_method
 from subband.enhance.noise import combine_gains
 from subband.enhance.noise_maps import NoiseMap
+from subband.enhance.per_band import DETAILS, weigh_band, weigh_levels
 from subband.enhance.roundtrip import Coefficients, Roundtrip
-from subband.enhance.stages import DETAILS, Denoise, Shrink, weigh_band, weigh_levels
+from subband.enhance.stages import Denoise, Shrink
 from subband.errors import ShapeError
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
@@ -143,7 +144,9 @@ def list_rules(
     >>> [rule.weights for rule in rules]
     [(0.5,), (0.5,)]
     """
-    weights = weigh_levels(stage, levels + 1) * stage.strength if isinstance(stage, Denoise) else np.ones(levels + 1)
+    weights = np.ones(levels + 1)
+    if isinstance(stage, Denoise):
+        weights = weigh_levels(stage.level_weights, levels + 1) * stage.strength
     rows = [tuple(row) for row in weights.reshape(levels + 1, -1).tolist()]
     return tuple(
         LevelRule(stage, wavelets, number, own, above, shift, samples, is_decimated)
@@ -352,7 +355,7 @@ def filter_by_guide(
         return Roundtrip(stage, planes.shape, engine, filters).run(guess, lambda _: None) if stage.filters else guess
     second = Roundtrip(replace(stage, wavelet="haar", form="undecimated", boundary=None), planes.shape, engine, filters)
     coefficients, guide = second.forward(planes), second.without_filters().forward(guess)
-    weights = weigh_levels(stage, second.level) * (stage.strength / weaker)
+    weights = weigh_levels(stage.level_weights, second.level) * (stage.strength / weaker)
     if strengths is not None:
         strengths.level(coefficients)
         strengths.level(guide)

@@ -7,30 +7,27 @@ printed and read again: ``eval(repr(stage)) == stage``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from subband.boundary import MODES as BOUNDARIES
 from subband.enhance.methods import Method, find_method, list_methods
-from subband.errors import ArgumentError, ArgumentTypeError, LevelError, ShapeError
+from subband.enhance.per_band import LevelWeights, PerBand, as_level_weights, as_per_band, spread, weigh, weigh_levels
+from subband.errors import ArgumentError, ArgumentTypeError, LevelError
 from subband.settings import check_settings, setting
 from subband.typing import Array
 from subband.wavelets import WaveletLike, as_wavelet, wavelist
 
 __all__ = [
-    "DETAILS",
     "FORMS",
     "MODES",
     "POSITIONS",
     "WAVELET",
     "Blur",
     "Denoise",
-    "LevelWeights",
-    "PerBand",
     "Sharpen",
     "Shrink",
     "Spatial",
@@ -58,18 +55,9 @@ POSITIONS = {
     "details": "Details",
 }
 
-#: The bands of a level of two axes, in the order of given thresholds and weights.
-DETAILS = ("ad", "da", "dd")
-
 #: By how much cycle spinning shifts the image for its second pass: what is in step with one is out of step with the
 #: other, at several levels.
 SPIN = 5
-
-#: A number for all bands, one for each level, for each level and channel, or for each level, band and channel.
-PerBand: TypeAlias = float | Sequence[Any] | Array
-
-#: Weights of levels, the finest first: a number for all bands of a level, or one for each of ``ad``, ``da``, ``dd``.
-LevelWeights: TypeAlias = tuple[float | tuple[float, ...], ...]
 
 
 def _list_wavelets() -> Mapping[str, str]:
@@ -243,7 +231,8 @@ class Shrink:
             raise LevelError(f"level={self.level!r} is not a number of levels; use 0 or more")
         object.__setattr__(self, "level", int(self.level))
         check_settings(self)
-        _check_weights(self)
+        if self.level_weights is not None:
+            object.__setattr__(self, "level_weights", as_level_weights(self.level_weights))
         if (self.upper is None) == (self.mode == "firm"):
             need = "needs an upper threshold" if self.upper is None else "has no upper threshold"
             raise ArgumentError(
@@ -252,7 +241,7 @@ class Shrink:
         names = ("threshold", "gains") if self.upper is None else ("threshold", "upper", "gains")
         for name in names:
             # lists and arrays become tuples, so that a stage is a key and cannot change
-            object.__setattr__(self, name, _as_per_band(name, getattr(self, name), self.level))
+            object.__setattr__(self, name, as_per_band(name, getattr(self, name), self.level))
         if np.min(self.threshold, initial=0) < 0:
             raise ArgumentError(f"threshold={self.threshold} is negative; use 0 or more")
         if self.upper is not None:
@@ -273,10 +262,10 @@ class Shrink:
         """
         weights = np.ones((self.level, 1, 1))
         if self.level_weights is not None:
-            weights = weigh_levels(self, self.level).reshape(self.level, -1, 1)
-        low = _weigh(_spread("threshold", self.threshold, self.level, channels), weights)
-        high = low if self.upper is None else _weigh(_spread("upper", self.upper, self.level, channels), weights)
-        return low, high, _spread("gains", self.gains, self.level, channels)
+            weights = weigh_levels(self.level_weights, self.level).reshape(self.level, -1, 1)
+        low = weigh(spread("threshold", self.threshold, self.level, channels), weights)
+        high = low if self.upper is None else weigh(spread("upper", self.upper, self.level, channels), weights)
+        return low, high, spread("gains", self.gains, self.level, channels)
 
 
 @dataclass(frozen=True)
@@ -359,7 +348,8 @@ class Denoise:
             object.__setattr__(self, "level", int(self.level))
         object.__setattr__(self, "form", method.form if self.form is None else self.form)
         check_settings(self)
-        _check_weights(self)
+        if self.level_weights is not None:
+            object.__setattr__(self, "level_weights", as_level_weights(self.level_weights))
         _check_filters(self)
 
     @property
@@ -369,47 +359,6 @@ class Denoise:
 
 
 Stage: TypeAlias = Blur | Sharpen | Shrink | Denoise
-
-
-def weigh_levels(stage: Shrink | Denoise, count: int) -> Array:
-    """Return the weight of each of `count` levels, the finest first, and of its directions; the last one goes on.
-
-    Examples
-    --------
-    >>> weigh_levels(Denoise(level_weights=(1, 0.5)), 4)
-    array([1. , 0.5, 0.5, 0.5])
-    >>> weigh_levels(Denoise(level_weights=(1, (1, 1, 0.5))), 2)
-    array([[1. , 1. , 1. ],
-           [1. , 1. , 0.5]])
-    """
-    given = stage.level_weights or (1.0,)
-    rows = [given[min(level, len(given) - 1)] for level in range(count)]
-    if not any(isinstance(row, tuple) for row in given):
-        return np.array(rows)
-    return np.array([np.broadcast_to(row, len(DETAILS)) for row in rows]).reshape(count, len(DETAILS))
-
-
-def weigh_band(weights: Array, key: str, dimensions: int) -> float:
-    """Return the weight of a band, from that of its level or from those of its three bands.
-
-    Parameters
-    ----------
-    weights : ndarray
-        One number, or three.
-    key : str
-        Of the band.
-    dimensions : int
-        How many axes are transformed; three weights are those of two.
-
-    Examples
-    --------
-    >>> weights = np.array([0.6, 0.8, 1.0])
-    >>> weigh_band(weights, "da", 2), round(weigh_band(weights, "aad", 3), 2)
-    (0.8, 0.82)
-    """
-    if weights.ndim == 0:
-        return float(weights)
-    return float(weights[DETAILS.index(key[:2])] if dimensions == 2 else np.sqrt(np.mean(np.square(weights))))
 
 
 def _check_at(stage: Spatial) -> None:
@@ -423,34 +372,11 @@ def _check_at(stage: Spatial) -> None:
     object.__setattr__(stage, "levels", levels)
 
 
-def _check_weights(stage: Shrink | Denoise) -> None:
-    if stage.level_weights is None:
-        return
-    try:
-        given = stage.level_weights if np.iterable(stage.level_weights) else (stage.level_weights,)
-        weights = tuple(_freeze(np.asarray(weight, np.float64).tolist()) for weight in given)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError(f"level_weights={stage.level_weights!r} are not numbers; use (1, 0.7, 0.4)") from None
-    if any(np.shape(weight) not in ((), (len(DETAILS),)) for weight in weights):
-        raise ShapeError(
-            f"level_weights={stage.level_weights} have something else than a number for each level, or three for its "
-            "bands ad, da and dd; use (1, (0.7, 0.7, 0.4))"
-        )
-    if not weights or not all(0 <= number < inf for weight in weights for number in np.atleast_1d(weight)):
-        raise ArgumentError(f"level_weights={stage.level_weights} hold a negative or infinite weight; use 0 or more")
-    object.__setattr__(stage, "level_weights", weights)
-
-
 def _resolve_wavelet(stage: Shrink | Denoise) -> None:
     """Keep a name as it is, and anything else as a wavelet of ours."""
     wavelet = as_wavelet(stage.wavelet)
     if not isinstance(stage.wavelet, str):
         object.__setattr__(stage, "wavelet", wavelet)
-
-
-def _weigh(numbers: Array, weights: Array) -> Array:
-    """Multiply thresholds with the weights of levels; no weight is no threshold, however high that is."""
-    return np.where(weights == 0, 0.0, numbers * np.where(weights == 0, 1.0, weights))
 
 
 def _check_filters(stage: Shrink | Denoise) -> None:
@@ -483,38 +409,3 @@ def _check_filters(stage: Shrink | Denoise) -> None:
                 "or 'approximation'"
             )
     object.__setattr__(stage, "filters", filters)
-
-
-def _as_per_band(name: str, value: Any, level: int) -> Any:
-    """Return thresholds or gains as a number or tuples of numbers, refusing what does not fit the levels."""
-    try:
-        numbers = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError(f"{name}={value!r} holds something that is not a number, or ragged lists") from None
-    if np.isnan(numbers).any() or (name == "gains" and np.isinf(numbers).any()):
-        raise ArgumentError(f"{name}={value!r} is not finite; use numbers such as 1.5")
-    sizes = ((1, level), (1, 3), (1, 3))[: numbers.ndim]
-    if numbers.ndim > 3 or any(size not in known for size, known in zip(numbers.shape, sizes, strict=True)):
-        raise ShapeError(
-            f"{name} has shape {numbers.shape}; for {level} levels it is one number, {level} of them, or an array of "
-            "levels × channels or levels × 3 bands × channels"
-        )
-    return _freeze(numbers.tolist())
-
-
-def _freeze(value: Any) -> Any:
-    return tuple(map(_freeze, value)) if isinstance(value, list) else value
-
-
-def _spread(name: str, value: PerBand, level: int, channels: int) -> Array:
-    """Return a number for each level, band and channel."""
-    numbers = np.asarray(value, np.float64)
-    if numbers.ndim == 2:
-        numbers = numbers[:, np.newaxis]
-    else:
-        numbers = numbers.reshape(numbers.shape + (1,) * (3 - numbers.ndim))
-    if numbers.shape[2] not in (1, channels):
-        raise ShapeError(
-            f"{name} is given for {numbers.shape[2]} channels, and a frame has {channels}; give one for each"
-        )
-    return np.broadcast_to(numbers, (level, 3, channels))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from subband.enhance.stages import DETAILS
+from subband.enhance.per_band import DETAILS
 from subband.errors import ArgumentError
 
 __all__ = ["read_gains"]

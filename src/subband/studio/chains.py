@@ -8,7 +8,8 @@ from typing import Any
 
 from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
 from subband.enhance.methods import Method, find_method, list_methods
-from subband.enhance.stages import LevelWeights, Stage
+from subband.enhance.per_band import LevelWeights
+from subband.enhance.stages import Stage
 from subband.errors import ArgumentError, SubbandError
 from subband.plan import transform_plan
 from subband.settings import list_settings

@@ -7,7 +7,7 @@ import numpy as np
 from subband.arrays import to_host
 from subband.enhance import Denoise, Shrink
 from subband.enhance.noise import combine_gains
-from subband.enhance.stages import DETAILS
+from subband.enhance.per_band import DETAILS
 from subband.pipeline.units import scale_enhancer
 from subband.studio.chains import make_enhancer
 from subband.studio.controls import Settings

@@ -14,10 +14,10 @@ from subband.engines.filters import find_filters
 from subband.enhance import Denoise, Enhancer, Shrink
 from subband.enhance.methods import find_method
 from subband.enhance.noise import combine_gains
+from subband.enhance.per_band import DETAILS
 from subband.enhance.program import prepare_program
 from subband.enhance.roundtrip import Coefficients
 from subband.enhance.shrinking import list_rules, measure_planes
-from subband.enhance.stages import DETAILS
 from subband.errors import ArgumentError
 from subband.pipeline.units import scale_enhancer
 from subband.studio.chains import make_enhancer, make_view_enhancer

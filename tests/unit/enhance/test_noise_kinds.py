@@ -17,7 +17,7 @@ from subband.enhance import (
     denoise_with_report,
     find_noise,
 )
-from subband.enhance.stages import weigh_levels
+from subband.enhance.per_band import weigh_levels
 from subband.errors import ArgumentError, ArgumentTypeError, ShapeError
 from subband.pipeline import process_frames
 
@@ -68,7 +68,7 @@ class TestCorrelated:
 
     def test_weights_of_bands_are_those_of_the_stage_and_of_the_noise(self):
         model = Correlated(((1.0, 2.0, 2.0),))
-        weights = weigh_levels(model.weigh(Denoise(level_weights=(1, 0.5))), 3) * model.sigma
+        weights = weigh_levels(model.weigh(Denoise(level_weights=(1, 0.5))).level_weights, 3) * model.sigma
         assert weights == pytest.approx(np.array([[1, 2, 2], [0.5, 1, 1], [0.5, 1, 1]]))
         white = Correlated(((5.0, 5.0, 5.0),))
         noisy = CAMERA + np.random.default_rng(0).normal(0, 5, CAMERA.shape)

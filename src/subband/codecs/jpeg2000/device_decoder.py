@@ -25,7 +25,8 @@ from subband.codecs.jpeg2000.geometry import TileLayout, count_tiles, lay_out_ti
 from subband.codecs.jpeg2000.header import OpenFile, open_file
 from subband.codecs.jpeg2000.parameters import CodingStyle, ImageSize
 from subband.codecs.jpeg2000.picture import MOST_PIXELS, check_samples
-from subband.codecs.jpeg2000.tiles import count_planes, count_room, read_packets
+from subband.codecs.jpeg2000.tile_packets import read_packets
+from subband.codecs.jpeg2000.tiles import count_planes, count_room
 from subband.codecs.jpeg2000.transform import find_scale
 from subband.engines.device_engine import DeviceEngine
 from subband.engines.streaming import host_memory_for
