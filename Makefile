@@ -26,7 +26,7 @@ help: ## list the targets
 demo: $(VENV)/.demo kernels ## denoise the bundled photograph and clip: results under out/, tables on the screen
 	@$(BIN)/subband demo --output out --force
 
-test: $(VENV)/.test $(VENV)/.torch $(VENV)/.browser kernels ## run everything: ruff, mypy, tests and doctests
+test: $(VENV)/.test $(VENV)/.torch $(VENV)/.opencl $(VENV)/.browser kernels ## run everything: ruff, mypy, tests and doctests
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
@@ -120,6 +120,14 @@ $(VENV)/.browser: $(VENV)/.test
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
 	  { apt-get update --quiet=2 && apt-get install --quiet=2 --yes --no-install-recommends chromium; } >/dev/null 2>&1 || \
 	  echo "tests in a browser are left out: install chromium for them" >&2
+	@touch $@
+
+# The PoCL of PyPI compiles nothing for processors that are newer than itself. Debian's does, and is installed where that
+# is possible; without one, tests of OpenCL are left out.
+$(VENV)/.opencl: $(VENV)/.test
+	@$(BIN)/python -m subband.testing.opencl >/dev/null 2>&1 || \
+	  { apt-get update --quiet=2 && apt-get install --quiet=2 --yes --no-install-recommends pocl-opencl-icd; } >/dev/null 2>&1 || \
+	  echo "tests of OpenCL are left out: no device here compiles a kernel" >&2
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml

@@ -30,6 +30,9 @@ NEEDED = {
     "xarray": "xarray",
 }
 
+#: Modules whose examples run on an OpenCL device.
+ON_OPENCL = ("codecs/jpeg2000/device_decoder.py", "codecs/jpeg2000/device_encoder.py")
+
 #: Folders of tests that ``--quick`` leaves out: they drive browsers, compilers and other programs, or measure.
 THOROUGH = ("bench", "cli", "codecs", "faults", "gpu", "kernels", "pywavelets", "studio")
 #: Markers of tests that ``--quick`` leaves out.
@@ -55,14 +58,27 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run the examples of public names as if they were pasted into an empty interpreter."""
+    """Run the examples of public names as if they were pasted into an empty interpreter; leave out what cannot run."""
     for item in items:
         if isinstance(item, pytest.DoctestItem) and is_public(item.dtest.name):
             item.dtest.globs = {"__name__": "__main__"}
+        if isinstance(item, pytest.DoctestItem) and item.path.as_posix().endswith(ON_OPENCL):
+            item.add_marker("opencl")
+    skip_without_opencl([item for item in items if item.get_closest_marker("opencl")])
     if config.getoption("quick"):
         kept = set(choose_quick(items))
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = [item for item in items if item in kept]
+
+
+def skip_without_opencl(items: list[pytest.Item]) -> None:
+    """Skip tests that need OpenCL where no kernel can be compiled for it."""
+    if items:
+        from subband.testing.opencl import find_opencl_fault
+
+        if fault := find_opencl_fault():
+            for item in items:
+                item.add_marker(pytest.mark.skip(reason=fault))
 
 
 def choose_quick(items: list[pytest.Item]) -> list[pytest.Item]:

@@ -54,16 +54,18 @@ def _remove_stale_kernels() -> None:
                 compiled.unlink()
 
 
-#: What engine this run is about.
-_CHOSEN = registry._chosen
+#: The engine that this run is about.
+_ENGINE = registry._chosen or "cpu"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown():
-    """Have the test fail that leaves another engine behind, and not one of those that come after it."""
+    """Have the test fail that leaves another engine behind, and none of those that come after it."""
     yield
-    assert registry._chosen is _CHOSEN, "a test has set an engine and left it"
-    assert registry._current in (None, registry.get_engine(_CHOSEN or "cpu")), "a test has made engines anew"
+    left = registry.get_engine()
+    if left is not registry.get_engine(_ENGINE):
+        registry.set_engine(_ENGINE)
+        raise AssertionError(f"a test has left {left!r} behind; see `own_engines`")
 
 
 @pytest.fixture

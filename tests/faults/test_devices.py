@@ -104,6 +104,14 @@ class TestOpenCL:
         assert "nonsense" in caught.value.log
         assert engine.forward(PLAN, draw_samples((9, 14)))["aa"].any(), "the engine goes on"
 
+    def test_a_processor_that_pocl_does_not_know(self, engine, monkeypatch):
+        def refuse(*arguments):
+            raise self.cl.Error("clBuildProgram failed: error: unknown target CPU 'generic'")
+
+        monkeypatch.setattr(self.cl, "Program", refuse)
+        with pytest.raises(KernelError, match="this PoCL is older than the processor; install another.*engine='cpu'"):
+            engine.device.compile("")
+
     @pytest.mark.parametrize("kind", ["results", "samples"])
     def test_memory_that_is_full(self, engine, monkeypatch, kind):
         x = draw_samples((9, 14))

@@ -53,6 +53,16 @@ def list_devices() -> list[Any]:
     return devices
 
 
+def _find_way_out(log: str) -> str:
+    """Return what to do about what a compiler says that is not the kernel's fault."""
+    if "unknown target CPU" not in log:
+        return ""
+    return (
+        ", because this PoCL is older than the processor; install another (on Debian: apt install pocl-opencl-icd), "
+        "or use engine='cpu'"
+    )
+
+
 class OpenCLDevice(Device):
     """One device, with one queue."""
 
@@ -75,7 +85,8 @@ class OpenCLDevice(Device):
         try:
             program = self._cl.Program(self.context, source).build()
         except self._cl.Error as error:
-            raise KernelError(f"{self.device.name} does not compile a kernel", source, str(error)) from error
+            message = f"{self.device.name} does not compile a kernel{_find_way_out(str(error))}"
+            raise KernelError(message, source, str(error)) from error
         return program.sweep
 
     def count_resident(self, kernel: Any, block: int) -> int:  # noqa: ARG002 - what OpenCL does not tell

@@ -5,7 +5,7 @@ import pytest
 
 from subband.enhance import Blur, Denoise, Sharpen, Shrink
 from subband.enhance.methods import list_methods
-from subband.enhance.stages import weigh_levels
+from subband.enhance.per_band import weigh_levels
 from subband.errors import SubbandError
 
 METHODS = [method.name for method in list_methods()]
@@ -60,8 +60,8 @@ def test_no_weight_is_no_threshold():
 
 
 def test_the_last_weight_goes_on():
-    assert weigh_levels(Denoise(level_weights=(1, 0.5)), 3).tolist() == [1, 0.5, 0.5]
-    assert weigh_levels(Denoise(), 2).tolist() == [1, 1]
+    assert weigh_levels(Denoise(level_weights=(1, 0.5)).level_weights, 3).tolist() == [1, 0.5, 0.5]
+    assert weigh_levels(None, 2).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(

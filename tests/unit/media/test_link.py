@@ -4,7 +4,9 @@ import socket
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 from threading import Event, Thread
+from time import sleep
 
 import numpy as np
 import pytest
@@ -21,6 +23,8 @@ from subband.media.link import LinkSource, split_address
 av = pytest.importorskip("av")
 
 INFO = SourceInfo("film", (64, 128, 3), np.dtype("uint8"), colours="ycbcr", rate=Fraction(50), chroma_steps=(2, 2))
+#: Seconds that nothing takes, however busy the machine is.
+LONG = 300
 SETTINGS = Settings(quantiser=12, depth=3, slice_size=(16, 32))
 
 
@@ -39,6 +43,27 @@ def find_port():
         return found.getsockname()[1]
 
 
+def listen(port, stop):
+    """Open a port, which whoever waits for that may hold for a moment."""
+    for _ in range(5000):
+        with suppress(ArgumentError):
+            return LinkSource(f"rtp://:{port}", colours="ycbcr", stop=stop)
+        stop.wait(0.01)
+    raise AssertionError("the port is not free")
+
+
+def wait_until_open(port):
+    """Wait until nobody else can listen to a port."""
+    for _ in range(5000):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            try:
+                other.bind(("127.0.0.1", port))
+            except OSError:
+                return
+        sleep(0.02)
+    raise AssertionError("nobody listens")
+
+
 class Receiver(Thread):
     """Receives so many frames, or until it is stopped."""
 
@@ -48,33 +73,14 @@ class Receiver(Thread):
         self.frames, self.stop, self.count, self.missing = [], Event(), None, None
         self.start()
 
-    def listen(self):
-        """Open the port, which whoever waits for that may hold for a moment."""
-        for _ in range(500):
-            with suppress(ArgumentError):
-                return LinkSource(f"rtp://:{self.port}", colours="ycbcr", stop=self.stop)
-            self.stop.wait(0.01)
-        raise AssertionError("the port is not free")
-
     def run(self):
-        with self.listen() as source:
+        with listen(self.port, self.stop) as source:
             self.info = source.info
             for frame in source:
                 self.frames.append(frame)
                 if len(self.frames) == self.most:
                     break
             self.count, self.missing = source.count, source.missing
-
-    def wait_until_open(self):
-        """Wait until nobody else can listen to the port."""
-        for _ in range(500):
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-                try:
-                    other.bind(("127.0.0.1", self.port))
-                except OSError:
-                    return
-            self.join(0.02)
-        raise AssertionError("the receiver does not listen")
 
 
 def send(port, frames, info=INFO):
@@ -112,10 +118,10 @@ def is_same(frame, other):
 def test_what_is_sent_is_received():
     port = find_port()
     receiver = Receiver(port, 6)
-    receiver.wait_until_open()
+    wait_until_open(receiver.port)
     frames = [draw(number) for number in range(6)]
     session = send(port, frames)
-    receiver.join(30)
+    receiver.join(LONG)
     assert len(receiver.frames) == 6
     assert receiver.info.rate == 50
     assert (receiver.count.lost, receiver.count.incomplete, receiver.missing) == (0, 0, 0)
@@ -127,11 +133,11 @@ def test_what_is_sent_is_received():
 def test_senders_may_come_back():
     port = find_port()
     receiver = Receiver(port, 8)
-    receiver.wait_until_open()
+    wait_until_open(receiver.port)
     frames = [draw(number) for number in range(4)]
     send(port, frames)
     send(port, frames)
-    receiver.join(30)
+    receiver.join(LONG)
     assert len(receiver.frames) == 8
     assert receiver.count.restarts == 1
     np.testing.assert_array_equal(receiver.frames[0].pixels, receiver.frames[4].pixels)
@@ -143,7 +149,7 @@ def test_receivers_may_come_later_and_stop():
 
     def send_on():
         with open_sink(f"rtp://127.0.0.1:{port}", INFO, settings=SETTINGS) as sink:
-            for number in range(500):
+            for number in count():
                 sink.write(draw(number % 8))
                 if done.is_set():
                     return
@@ -152,10 +158,10 @@ def test_receivers_may_come_later_and_stop():
     sender.start()
     for _ in range(2):
         receiver = Receiver(port, 3)
-        receiver.join(30)
+        receiver.join(LONG)
         assert len(receiver.frames) == 3
     done.set()
-    sender.join(30)
+    sender.join(LONG)
     assert not sender.is_alive()
 
 
@@ -332,7 +338,7 @@ def test_packets_leave_before_the_last_slice_is_coded(monkeypatch):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
         taken.bind(("127.0.0.1", 0))
-        taken.settimeout(20)
+        taken.settimeout(LONG)
 
         def encode_slices(*arguments):
             (first, _), lengths = arguments[6], arguments[4]
@@ -362,14 +368,14 @@ def test_slices_are_decoded_while_others_are_on_their_way(monkeypatch):
     (packets,) = make_packets(LARGE, 1)
     port = find_port()
     receiver = Receiver(port, 1)
-    receiver.wait_until_open()
+    wait_until_open(receiver.port)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         for packet in packets[:-1]:
             sender.sendto(packet, ("127.0.0.1", port))
-        assert has_decoded.wait(20)
+        assert has_decoded.wait(LONG)
         assert not receiver.frames
         sender.sendto(packets[-1], ("127.0.0.1", port))
-        receiver.join(20)
+        receiver.join(LONG)
     assert len(receiver.frames) == 1
     assert receiver.missing == 0
     np.testing.assert_array_equal(receiver.frames[0].pixels[..., 0], draw(0, LARGE).pixels[..., 0])
@@ -379,12 +385,12 @@ def test_the_last_frame_comes_though_a_packet_is_lost_and_no_other_follows():
     (packets,) = make_packets(LARGE, 1)
     port = find_port()
     receiver = Receiver(port, 1)
-    receiver.wait_until_open()
+    wait_until_open(receiver.port)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         for number, packet in enumerate(packets):
             if number != len(packets) - 2:
                 sender.sendto(packet, ("127.0.0.1", port))
-        receiver.join(20)
+        receiver.join(LONG)
     assert len(receiver.frames) == 1
     assert receiver.missing > 0
     assert receiver.count.lost == 1
@@ -398,15 +404,15 @@ def test_who_takes_frames_too_slowly_loses_packets_and_is_told(monkeypatch):
     found, overruns = [], []
 
     def take():
-        with LinkSource(f"rtp://:{port}", colours="ycbcr", stop=stop) as source:
+        with listen(port, stop) as source:
             for frame in source:
                 overruns.append(lambda: source.count.overrun)
                 found.append((frame, source._size))
-                goes_on.wait(60)
+                goes_on.wait(LONG)
 
     receiver = Thread(target=take, daemon=True)
     receiver.start()
-    Receiver.wait_until_open(_Waiter(port, receiver))
+    wait_until_open(port)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
 
         def send_until(has_happened):
@@ -421,16 +427,9 @@ def test_who_takes_frames_too_slowly_loses_packets_and_is_told(monkeypatch):
         goes_on.set()
         send_until(lambda: len(found) > 1)
     stop.set()
-    receiver.join(20)
+    receiver.join(LONG)
     # one batch may come on top of what is allowed
     assert max(size for _, size in found) < 100_000 + 64 * 1500
-
-
-class _Waiter:
-    """What `Receiver.wait_until_open` needs of a thread."""
-
-    def __init__(self, port, thread):
-        self.port, self.join = port, thread.join
 
 
 def test_ffmpeg_receives_ours(tmp_path):
@@ -442,7 +441,7 @@ def test_ffmpeg_receives_ours(tmp_path):
 
     def take():
         options = {"protocol_whitelist": "file,udp,rtp", "analyzeduration": "100000", "probesize": "100000"}
-        with av.open(str(tmp_path / "link.sdp"), format="sdp", options=options, timeout=10) as container:
+        with av.open(str(tmp_path / "link.sdp"), format="sdp", options=options, timeout=LONG) as container:
             for frame in container.decode(video=0):
                 found.append(np.array(np.frombuffer(frame.planes[0], np.uint8).reshape(frame.height, -1)[:, :128]))
                 if len(found) == 5:
@@ -451,13 +450,14 @@ def test_ffmpeg_receives_ours(tmp_path):
     receiver = Thread(target=take, daemon=True)
     receiver.start()
     ours = Receiver(find_port(), 30)
-    ours.wait_until_open()
-    for _ in range(3):
+    wait_until_open(ours.port)
+    # it may take a while to listen
+    for _ in range(100):
         if receiver.is_alive():
             send(port, frames)
-    receiver.join(20)
+    receiver.join(LONG)
     send(ours.port, frames)
-    ours.join(30)
+    ours.join(LONG)
     assert len(found) == 5
     known = [frame.pixels[..., 0] for frame in ours.frames]
     assert all(any(np.array_equal(frame, other) for other in known) for frame in found)
@@ -472,7 +472,7 @@ def open_session(port, info):
 def test_we_receive_that_of_ffmpeg():
     port = find_port()
     receiver = Receiver(port, 4)
-    receiver.wait_until_open()
+    wait_until_open(receiver.port)
     known = []
     with av.open(f"rtp://127.0.0.1:{port}", "w", format="rtp", options={"strict": "-2"}) as container:
         stream = container.add_stream("vc2", rate=25, options={"strict": "-1"})
@@ -487,7 +487,7 @@ def test_we_receive_that_of_ffmpeg():
             for packet in stream.encode(frame):
                 known += decoder.decode(av.Packet(bytes(packet)))
                 container.mux(packet)
-    receiver.join(30)
+    receiver.join(LONG)
     assert len(receiver.frames) == 4
     planes = [np.frombuffer(frame.planes[0], np.uint8).reshape(64, -1)[:, :128] for frame in known]
     for frame in receiver.frames:
