@@ -109,7 +109,7 @@ class TestOpenCL:
             raise self.cl.Error("clBuildProgram failed: error: unknown target CPU 'generic'")
 
         monkeypatch.setattr(self.cl, "Program", refuse)
-        with pytest.raises(KernelError, match="this PoCL is older than the processor; install another.*engine='cpu'"):
+        with pytest.raises(KernelError, match=r"this PoCL is older than the processor; install another.*engine='cpu'"):
             engine.device.compile("")
 
     @pytest.mark.parametrize("kind", ["results", "samples"])
