@@ -207,9 +207,10 @@ def _launch_firefox(playwright, folder):
 @pytest.fixture(scope="module")
 def browser(request, tmp_path_factory):
     try:
-        from playwright.sync_api import Error, sync_playwright
+        from playwright.sync_api import Error, expect, sync_playwright
     except ImportError:
         pytest.skip("playwright is not installed: pip install playwright")
+    expect.set_options(timeout=PATIENCE)
     kind = getattr(request, "param", "chromium")
     with sync_playwright() as playwright:
         try:

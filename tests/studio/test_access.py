@@ -97,6 +97,6 @@ def test_everything_is_reached_and_worked_by_the_keyboard(studio):
     studio.page.keyboard.press(" ")
     studio.wait_for("() => window.studio.stats().playing")
     studio.page.keyboard.press("?")
-    assert studio.page.get_by_role("dialog", name="Keys").is_visible()
+    studio.page.get_by_role("dialog", name="Keys").wait_for()
     studio.page.keyboard.press("Escape")
-    assert not studio.page.get_by_role("dialog", name="Keys").is_visible()
+    studio.page.get_by_role("dialog", name="Keys").wait_for(state="hidden")

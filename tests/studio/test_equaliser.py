@@ -57,7 +57,7 @@ def test_thresholds_of_bands_are_set_by_keys_and_drags_over_their_energies(studi
     studio.wait()
     assert studio.settings()["thresholds"] == ""
     studio.choose("Filter", "Pass through")
-    assert not other.is_visible()
+    other.wait_for(state="hidden")
 
 
 @pytest.mark.parametrize("filter_name", ["soft", "bivariate"])
@@ -92,7 +92,7 @@ def test_printed_command_and_python_make_the_picture_that_is_shown(studio, tmp_p
 
 def test_filters_and_wavelets_are_compared_by_a_line_and_a_thumbnail_each(studio):
     studio.open("sample:camera", format="raw")
-    assert studio.page.locator("#settings").get_by_text("Takes the threshold from every").is_visible()
+    studio.page.locator("#settings").get_by_text("Takes the threshold from every").wait_for()
     studio.page.get_by_role("button", name="Compare all: Filter").click()
     dialog = studio.page.get_by_role("dialog", name="Filter")
     dialog.get_by_role("button", name="BayesShrink").wait_for()
@@ -108,4 +108,4 @@ def test_filters_and_wavelets_are_compared_by_a_line_and_a_thumbnail_each(studio
     dialog.locator(".card[data-value=sym4]").click()
     studio.wait()
     assert studio.settings()["wavelet"] == "sym4"
-    assert studio.page.locator("#settings").get_by_text("nearly symmetric: edges stay").is_visible()
+    studio.page.locator("#settings").get_by_text("nearly symmetric: edges stay").wait_for()

@@ -13,6 +13,8 @@ from subband.enhance import Blur, Enhancer
 
 av = pytest.importorskip("av", reason="films are exported with PyAV: pip install 'subband[video]'")
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 
@@ -32,7 +34,7 @@ def test_camera_of_the_browser(studio):
             break
     else:
         pytest.fail("the picture of the camera does not change")
-    assert studio.page.locator("#position").inner_text() == "live"
+    expect(studio.page.locator("#position")).to_have_text("live")
     studio.page.get_by_role("button", name="Camera").click()
     studio.wait_for("() => document.getElementById('position').textContent !== 'live'")
 
@@ -47,7 +49,7 @@ def test_upload_by_button_and_by_drop(studio, tmp_path):
     chooser.value.set_files(path)
     studio.wait_for("() => window.studio.pixels().width === 53")
     np.testing.assert_array_equal(studio.colours(), picture)
-    assert studio.page.locator("#source-title").inner_text() == "small odd.png"
+    expect(studio.page.locator("#source-title")).to_have_text("small odd.png")
     with io.BytesIO() as file:
         Image.fromarray(picture[:20, :31]).save(file, "png")
         content = list(file.getvalue())
@@ -71,7 +73,7 @@ def test_upload_that_is_no_picture_is_told(studio, tmp_path):
     studio.page.get_by_label("File to open").set_input_files(path)
     alert = studio.page.get_by_role("alert")
     alert.wait_for()
-    assert "words.png" in alert.inner_text()
+    expect(alert).to_contain_text("words.png")
     studio.errors = [error for error in studio.errors if "415" not in error]
     studio.page.get_by_role("button", name="Dismiss").click()
     assert alert.count() == 0
@@ -101,8 +103,8 @@ def test_export_is_cancelled(studio):
     studio.page.keyboard.press("e")
     studio.page.get_by_role("button", name="Start").click()
     studio.page.get_by_role("button", name="Cancel").click()
-    assert studio.page.locator("#export-text").inner_text() == "Cancelled."
-    assert studio.page.get_by_role("button", name="Start").is_enabled()
+    expect(studio.page.locator("#export-text")).to_have_text("Cancelled.")
+    expect(studio.page.get_by_role("button", name="Start")).to_be_enabled()
 
 
 # WebDriver BiDi says nothing of downloads that a page makes itself

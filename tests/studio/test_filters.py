@@ -11,6 +11,8 @@ from PIL import Image
 from subband import data
 from subband.enhance import Blur, Denoise, Enhancer, LogSpeckle, Sharpen, Shrink
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 PHOTOGRAPH = data.photograph()
@@ -77,10 +79,10 @@ def test_views_show_result_before_and_bands(studio):
     studio.view("Before and after")
     check_pixels(studio.colours("result"), enhancer)
     np.testing.assert_array_equal(studio.colours("before"), PHOTOGRAPH)
-    assert studio.page.get_by_role("slider", name="Divider").is_visible()
+    studio.page.get_by_role("slider", name="Divider").wait_for()
     for title, view in (("Bands", "analysis"), ("Filtered bands", "filtered-analysis")):
         studio.view(title)
-        assert not studio.page.get_by_role("slider", name="Divider").is_visible()
+        studio.page.get_by_role("slider", name="Divider").wait_for(state="hidden")
         expected, unlike = enhancer.view(PHOTOGRAPH, view), np.zeros((512, 512), bool)
         unlike |= (studio.colours() != expected).any(axis=2)
         labels = studio.texts("#labels [data-band]")
@@ -220,9 +222,9 @@ def test_divider_parts_the_picture_on_the_screen(studio):
 def test_histogram_of_a_band_that_was_clicked(studio):
     studio.open(format="raw", view="analysis")
     studio.page.locator("#labels [data-band=da2]").click()
-    assert studio.page.get_by_label("Band", exact=True).input_value() == "da2"
+    expect(studio.page.get_by_label("Band", exact=True)).to_have_value("da2")
     studio.wait_for("() => document.getElementById('histogram-text').textContent.includes('of da2')")
-    assert "threshold 12" in studio.page.locator("#histogram-text").inner_text()
+    expect(studio.page.locator("#histogram-text")).to_contain_text("threshold 12")
     script = (
         "() => document.getElementById('histogram').getContext('2d').getImageData(0, 0, 300, 100).data.some(x => x)"
     )

@@ -9,6 +9,8 @@ import pytest
 
 from subband import data
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 #: Gives files to a page as a drop or as a paste does.
@@ -35,17 +37,17 @@ def test_it_opens_before_and_after_with_the_estimate_and_a_tour_that_stays_skipp
     studio.page.goto(studio.address)
     tour = studio.page.get_by_role("region", name="Before and after")
     tour.wait_for()
-    assert studio.page.get_by_role("slider", name="Divider").is_visible()
+    studio.page.get_by_role("slider", name="Divider").wait_for()
     noise = float(studio.page.locator("#status-noise").inner_text())
     assert 15 < noise < 25
-    assert f"σ {noise:g}" in tour.inner_text()
+    expect(tour).to_contain_text(f"σ {noise:g}")
     studio.page.screenshot(path=out / "studio-tour.png")
     titles = []
     for _ in range(4):
         titles.append(studio.page.locator("#tour-title").inner_text())
         studio.page.locator("#tour .primary").click()
     assert len(set(titles)) == 4
-    assert not studio.page.locator("#tour").is_visible()
+    studio.page.locator("#tour").wait_for(state="hidden")
     studio.page.keyboard.press("?")
     studio.page.get_by_role("button", name="Take the tour").click()
     studio.page.get_by_role("button", name="Skip").click()
@@ -54,7 +56,7 @@ def test_it_opens_before_and_after_with_the_estimate_and_a_tour_that_stays_skipp
     studio.page.evaluate("() => window.studio.ready")
     studio.wait_for("() => !document.getElementById('status-noise-box').hidden")
     studio.page.wait_for_timeout(200)
-    assert not studio.page.locator("#tour").is_visible()
+    studio.page.locator("#tour").wait_for(state="hidden")
 
 
 # WebDriver BiDi says nothing of downloads that a page makes itself
@@ -103,7 +105,7 @@ def test_several_files_are_dropped_or_pasted(studio, kind):
 def test_the_map_shows_where_one_is_and_goes_elsewhere(studio):
     studio.open("sample:camera", filter="none", format="raw")
     overview = studio.page.locator("#overview")
-    assert not overview.is_visible()
+    overview.wait_for(state="hidden")
     studio.page.get_by_label("Zoom", exact=True).select_option("4")
     overview.wait_for()
     studio.page.wait_for_timeout(400)
@@ -120,4 +122,4 @@ def test_the_map_shows_where_one_is_and_goes_elsewhere(studio):
     seen = overview.locator(".seen").bounding_box()
     assert abs(seen["width"] / box["width"] - viewport["width"] / image["width"]) < 0.05
     studio.page.keyboard.press("0")
-    assert not overview.is_visible()
+    overview.wait_for(state="hidden")

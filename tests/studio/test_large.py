@@ -8,6 +8,8 @@ from subband import data
 from subband.enhance import Denoise, Enhancer
 from subband.studio.reduction import reduce_pixels
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 IMAGE = np.ascontiguousarray(np.tile(data.camera(), (4, 5))[:2000, :2300])
@@ -75,7 +77,7 @@ def test_the_rest_of_a_large_image_is_given_up_by_escape(large):
     large.page.locator("#viewport").focus()
     large.page.keyboard.press("Escape")
     large.wait_for("() => document.getElementById('busy').hidden")
-    assert "preview at the resolution of the screen" in large.page.locator("#notice").inner_text()
+    expect(large.page.locator("#notice")).to_contain_text("preview at the resolution of the screen")
     # what was on its way still comes, and the rest does not
     large.page.wait_for_timeout(300)
     assert large.stats()["left"] > 0

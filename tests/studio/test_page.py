@@ -8,6 +8,8 @@ import pytest
 from subband import data
 from subband.enhance import Enhancer, Sharpen
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 PHOTOGRAPH = data.photograph()
@@ -24,15 +26,15 @@ def test_film_plays_and_status_tells_of_it(studio):
     studio.wait_for("() => Number(document.getElementById('status-engine-fps').textContent) > 0")
     page = studio.page
     assert float(page.locator("#status-fps").inner_text()) > 0
-    assert page.locator("#status-size").inner_text() == "640×360"
-    assert "threads" in page.locator("#status-hardware").inner_text()
-    assert "filter" in page.locator("#status-stages").inner_text()
+    expect(page.locator("#status-size")).to_have_text("640×360")
+    expect(page.locator("#status-hardware")).to_contain_text("threads")
+    expect(page.locator("#status-stages")).to_contain_text("filter")
     assert page.title().startswith("Big Buck Bunny")
 
 
 def test_film_is_picked_from_the_menu_and_obeys_the_transport(studio):
     studio.open("sample:camera")
-    assert studio.page.locator("#play").is_disabled()
+    expect(studio.page.locator("#play")).to_be_disabled()
     studio.page.get_by_label("Source").select_option("sample:clip")
     studio.wait_for("() => window.studio.pixels().width === 640 && window.studio.stats().playing")
     studio.page.locator("body").press(" ")
@@ -154,7 +156,7 @@ def test_what_is_the_same_outside_the_studio_is_copied_or_shown(studio):
         studio.page.get_by_role("button", name=title, exact=True).click()
         text = studio.page.get_by_role("textbox", name=title)
         assert word in text.input_value()
-        assert "clipboard" in studio.page.locator("#copy-note").inner_text()
+        expect(studio.page.locator("#copy-note")).to_contain_text("clipboard")
         studio.page.keyboard.press("Escape")
 
 
@@ -179,17 +181,17 @@ def test_error_is_told_and_the_page_goes_on(studio):
     studio.page.evaluate("() => { location.hash = 'source=sample:nothing&format=raw'; }")
     alert = studio.page.get_by_role("alert")
     alert.wait_for()
-    assert "nothing" in alert.inner_text()
-    assert studio.page.get_by_label("Source").input_value() == "sample:photograph"
+    expect(alert).to_contain_text("nothing")
+    expect(studio.page.get_by_label("Source")).to_have_value("sample:photograph")
     studio.choose("Filter", "Pass through")
     np.testing.assert_array_equal(studio.colours(), PHOTOGRAPH)
 
 
 def test_link_to_what_is_gone_opens_something_else(studio):
     studio.open("media:gone.mp4")
-    assert "gone.mp4" in studio.page.get_by_role("alert").inner_text()
+    expect(studio.page.get_by_role("alert")).to_contain_text("gone.mp4")
     studio.wait_for("() => window.studio.pixels().width === 640")
-    assert studio.page.get_by_label("Source").input_value() == "sample:clip"
+    expect(studio.page.get_by_label("Source")).to_have_value("sample:clip")
 
 
 def test_source_that_fails_leaves_the_one_before_it_marked(studio):
@@ -205,7 +207,7 @@ def test_source_that_fails_leaves_the_one_before_it_marked(studio):
     }""")
     studio.page.get_by_role("alert").wait_for()
     studio.wait_for("() => document.title.startsWith('Man with a camera')")
-    assert studio.page.get_by_label("Source").input_value() == "sample:camera"
+    expect(studio.page.get_by_label("Source")).to_have_value("sample:camera")
     studio.wait_for("() => location.hash.includes('sample:camera')")
 
 

@@ -11,6 +11,8 @@ import pytest
 import tifffile
 from scipy import ndimage
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 av = pytest.importorskip("av", reason="films are read with PyAV: pip install 'subband[video]'")
@@ -135,13 +137,13 @@ def test_a_series_opens_in_the_window_of_its_file_in_hounsfield_units(bring, out
     # muscle and contrast medium are told apart, which percentiles of all that air would not do
     assert studio.colours()[..., 0][middle == 180].mean() > studio.colours()[..., 0][middle == 45].mean() + 60
     about = studio.page.locator(".window .hint")
-    assert "Level 40, width 400 HU" in about.inner_text()
+    expect(about).to_contain_text("Level 40, width 400 HU")
     box = studio.page.locator("#viewport").bounding_box()
     studio.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     studio.wait_for("() => document.getElementById('readout').textContent.endsWith('HU')")
     words = studio.page.locator("#readout").inner_text().replace(",", "").split()
     assert float(words[5]) == middle[int(words[3]), int(words[1])]
-    assert "HU" in studio.page.locator("#status-noise").inner_text()
+    expect(studio.page.locator("#status-noise")).to_contain_text("HU")
     studio.page.get_by_role("button", name="Lung").click()
     studio.wait()
     assert read_window(studio) == [-1350, 150]
@@ -207,7 +209,7 @@ def test_ultrasound_of_12_bits_plays_in_its_own_depth(bring, out):
 
 def test_a_stack_of_floats_is_shown_in_its_photons(bring, out):
     studio = bring("cells.tif", filter="none")
-    assert studio.page.locator("#position").inner_text() == "slice 5/9"
+    expect(studio.page.locator("#position")).to_have_text("slice 5/9")
     expected = np.percentile(CELLS[4], (0.2, 99.8))
     found = read_window(studio)
     assert np.abs(found - expected).max() < 1e-3 * np.ptp(expected)

@@ -7,6 +7,8 @@ from PIL import Image
 
 from subband import data
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 
@@ -21,7 +23,7 @@ def test_a_reload_brings_back_uploads_settings_and_a_running_export(studio, tmp_
     rows = studio.page.locator("#export-queue li")
     studio.wait_for("() => document.querySelectorAll('#export-queue li').length === 2")
     studio.page.keyboard.press("Escape")
-    assert studio.page.get_by_role("progressbar", name="Exports").is_visible()
+    studio.page.get_by_role("progressbar", name="Exports").wait_for()
     studio.page.locator("#upload-file").set_input_files(path)
     studio.wait_for("() => document.getElementById('source-title').textContent === 'crop.png'")
     studio.choose("Filter", "Gaussian blur")
@@ -34,7 +36,7 @@ def test_a_reload_brings_back_uploads_settings_and_a_running_export(studio, tmp_
     studio.wait_for("() => window.studio !== undefined")
     studio.page.evaluate("() => window.studio.ready")
     studio.wait()
-    assert studio.page.locator("#source-title").inner_text() == "crop.png"
+    expect(studio.page.locator("#source-title")).to_have_text("crop.png")
     np.testing.assert_array_equal(studio.colours(), expected)
     studio.page.get_by_role("progressbar", name="Exports").wait_for()
     assert rows.count() == 2
@@ -42,7 +44,7 @@ def test_a_reload_brings_back_uploads_settings_and_a_running_export(studio, tmp_
     for _ in range(2):
         studio.page.get_by_role("button", name="Cancel").first.click()
     assert rows.count() == 0
-    assert not studio.page.get_by_role("progressbar", name="Exports").is_visible()
+    studio.page.get_by_role("progressbar", name="Exports").wait_for(state="hidden")
 
 
 def test_a_reload_goes_on_in_a_video_where_it_was(studio):

@@ -18,6 +18,8 @@ import pytest
 
 from subband import release_memory
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = pytest.mark.browser
 
 #: Bytes that the process may have more at the end: frames that are under way, and what the browser's driver keeps.
@@ -255,7 +257,7 @@ def test_an_engine_that_fails_while_a_film_plays(serving, playing, open_page, mo
         goes_on(page)
         page.page.get_by_label("Threshold", exact=True).fill("77")
         page.page.get_by_role("alert").wait_for()
-        assert "the engine has stopped" in page.page.get_by_role("alert").inner_text()
+        expect(page.page.get_by_role("alert")).to_contain_text("the engine has stopped")
         goes_on(page)
         page.page.get_by_label("Threshold", exact=True).fill("30")
         page.wait()
@@ -273,7 +275,7 @@ def test_a_page_too_many_waits_longer_each_time(serving, playing, open_page, mon
     with nothing_left(serving, playing):
         page.page.goto(f"{page.address}#source=sample:clip")
         page.page.get_by_role("alert").first.wait_for()
-        assert "close one" in page.page.get_by_role("alert").first.inner_text()
+        expect(page.page.get_by_role("alert").first).to_contain_text("close one")
         page.page.wait_for_timeout(3000)
         assert 2 <= len(sockets) <= 4
         monkeypatch.undo()

@@ -9,6 +9,8 @@ from PIL import Image
 
 from subband import data
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 
@@ -35,8 +37,8 @@ def test_files_that_cannot_be_shown_are_told_and_nothing_else_is_shown_instead(r
         studio = open_page(address=address)
         studio.page.goto(address)
         studio.page.get_by_role("alert").wait_for()
-        assert "cut.png" in studio.page.get_by_role("alert").inner_text()
-        assert "Nothing that was named can be shown" in studio.page.locator("#notice").inner_text()
+        expect(studio.page.get_by_role("alert")).to_contain_text("cut.png")
+        expect(studio.page.locator("#notice")).to_contain_text("Nothing that was named can be shown")
         studio.page.wait_for_timeout(500)
         assert studio.stats()["frames"] == 0
         # the token has gone from the address, and the cookie stays
@@ -54,7 +56,7 @@ def test_a_stack_and_a_folder_are_opened_by_name(run_server, open_page, tmp_path
     Image.fromarray(data.camera()).save(tmp_path / "folder" / "inside.png")
     with run_server("--no-token", tmp_path / "stack.tif", tmp_path / "folder") as address:
         studio = open_page(address=address).open("media:stack.tif", filter="none", format="raw")
-        assert studio.page.locator("#position").inner_text() == "slice 4/7"
+        expect(studio.page.locator("#position")).to_have_text("slice 4/7")
         assert not studio.stats()["playing"]
         shown = studio.colours()[..., 0]
         middle = stack[3]
@@ -78,7 +80,7 @@ def test_a_damaged_film_is_told(run_server, open_page, tmp_path):
     with run_server("--no-token", tmp_path / "broken.mp4") as address:
         studio = open_page(address=address).open("media:broken.mp4", pace="fast")
         studio.page.get_by_role("alert").wait_for()
-        assert "damaged" in studio.page.get_by_role("alert").inner_text()
+        expect(studio.page.get_by_role("alert")).to_contain_text("damaged")
         studio.wait_for("() => window.studio.stats().frames > 30")
         assert studio.page.get_by_role("alert").count() == 1
         studio.page.close()
@@ -108,7 +110,7 @@ def test_what_takes_long_is_said_and_can_be_given_up(studio):
 def test_reset_is_undone_and_so_is_everything_else(studio):
     studio.open("sample:camera", format="raw", threshold=50)
     undo, redo = (studio.page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo"))
-    assert undo.is_disabled()
+    expect(undo).to_be_disabled()
     studio.choose("Filter", "Hard threshold")
     studio.view("Before and after")
     studio.page.locator("body").press("r")
@@ -122,12 +124,12 @@ def test_reset_is_undone_and_so_is_everything_else(studio):
     undo.click()
     studio.wait()
     assert studio.settings() | {"threshold": 50, "filter": "soft", "view": "synthesis"} == studio.settings()
-    assert undo.is_disabled()
+    expect(undo).to_be_disabled()
     for _ in range(3):
         redo.click()
         studio.wait()
     assert studio.settings()["threshold"] == 12
-    assert redo.is_disabled()
+    expect(redo).to_be_disabled()
     # a drag is one step
     slider = studio.slider("Threshold")
     for _ in range(5):
@@ -165,8 +167,8 @@ def test_a_single_slice_is_opened_by_name(run_server, open_page, write_series, t
         studio.wait_for("() => window.studio && window.studio.stats().frames > 0")
         studio.wait()
         assert studio.settings() | {"view": "split", "filter": "bivariate"} == studio.settings()
-        assert studio.page.locator("#source-title").inner_text() == path.name
-        assert not studio.page.locator("#tour").is_visible()
+        expect(studio.page.locator("#source-title")).to_have_text(path.name)
+        studio.page.locator("#tour").wait_for(state="hidden")
         expected = np.rint(np.clip((plane + 200) / 400, 0, 1) * 255)
         assert np.abs(studio.pixels("before")[..., 0] - expected).max() <= 1
         studio.page.close()
@@ -178,7 +180,7 @@ def test_an_image_over_the_limit_is_told_with_the_option_that_helps(run_server, 
         studio = open_page(address=address)
         studio.page.goto(address)
         studio.page.get_by_role("alert").wait_for()
-        assert "start it with --most-pixels 262144" in studio.page.get_by_role("alert").inner_text()
+        expect(studio.page.get_by_role("alert")).to_contain_text("start it with --most-pixels 262144")
         assert studio.stats()["frames"] == 0
         studio.page.close()
     with run_server("--no-token", "--most-pixels", 262_144, tmp_path / "large.png") as address:
@@ -194,7 +196,7 @@ def test_nothing_is_seen_without_the_token(run_server, open_page):
         stranger = open_page(address=plain)
         answer = stranger.page.goto(plain)
         assert answer.status == 401
-        assert "token" in stranger.page.locator("body").inner_text()
+        expect(stranger.page.locator("body")).to_contain_text("token")
         guest = open_page(address=address)
         guest.page.goto(address)
         guest.wait_for("() => window.studio && window.studio.stats().frames > 0")
@@ -219,5 +221,5 @@ def test_a_first_image_that_takes_its_time_is_announced(studio):
     assert studio.stats()["frames"] == 0
     assert not studio.page.locator("#play").is_visible() or studio.page.locator("#play").is_disabled()
     studio.wait_for("() => window.studio.stats().frames > 3")
-    assert not studio.page.get_by_text("Opening…").is_visible()
-    assert studio.page.locator("#play").is_enabled()
+    studio.page.get_by_text("Opening…").wait_for(state="hidden")
+    expect(studio.page.locator("#play")).to_be_enabled()

@@ -11,6 +11,8 @@ from subband.edit.edges import EdgeFinder
 from subband.enhance import FixedPoint
 from subband.studio.library import Library
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 PHOTOGRAPH = data.photograph()
@@ -45,7 +47,7 @@ def test_tools_are_tabs_with_settings_of_their_own(studio):
     studio.page.get_by_role("tab", name="Enhance").focus()
     studio.page.keyboard.press("ArrowRight")
     studio.wait()
-    assert studio.page.get_by_role("tab", selected=True).inner_text() == "Stylise"
+    expect(studio.page.get_by_role("tab", selected=True)).to_have_text("Stylise")
     assert studio.settings()["tool"] == "stylise"
     plain = studio.colours()
     studio.page.get_by_label("Texture", exact=True).select_option("sample:aero")
@@ -64,7 +66,7 @@ def test_surface_is_drawn_reshaped_turned_and_exported(studio, out):
     studio.open(tool="surface")
     if studio.page.locator("#surface canvas").count() == 0 or not studio.page.evaluate(HAS_WEBGL):
         # the page says so, and does not wait for ever
-        assert "The surface cannot be drawn" in studio.page.get_by_role("alert").inner_text()
+        expect(studio.page.get_by_role("alert")).to_contain_text("The surface cannot be drawn")
         pytest.skip("this browser has no WebGL 2")
     first = studio.pixels("surface")
     # the surface is lit, and the corners are what is behind it

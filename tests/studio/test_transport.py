@@ -9,6 +9,8 @@ from subband import data
 
 av = pytest.importorskip("av", reason="films are read with PyAV: pip install 'subband[video]'")
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 PAUSED = "() => !window.studio.stats().playing"
@@ -98,7 +100,7 @@ def test_the_counter_tells_what_is_drawn_and_not_what_is_wanted(paused):
     }""")
     paused.page.get_by_label("Position in the video").fill("33")
     assert number(paused) == 10
-    assert paused.page.get_by_label("Position in the video").input_value() == "33"
+    expect(paused.page.get_by_label("Position in the video")).to_have_value("33")
     paused.wait_for("() => window.studio.stats().position === 33")
     assert number(paused) == 33
 

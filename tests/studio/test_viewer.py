@@ -9,6 +9,8 @@ import tifffile
 from subband import data
 from subband.enhance import Enhancer, Shrink
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 NOISE = np.random.default_rng(0).normal(0, 1, (512, 512))
@@ -56,7 +58,7 @@ def test_wheel_enlarges_about_the_pointer_and_drags_move(studio):
     studio.page.keyboard.press("ArrowRight")
     assert studio.page.locator("#image").bounding_box()["x"] < left
     studio.page.keyboard.press("0")
-    assert studio.page.get_by_label("Zoom", exact=True).input_value() == "fit"
+    expect(studio.page.get_by_label("Zoom", exact=True)).to_have_value("fit")
     studio.page.keyboard.press("+")
     assert float(studio.page.get_by_label("Zoom", exact=True).input_value()) > 1
 
@@ -147,7 +149,7 @@ def test_filters_work_on_the_data_and_their_thresholds_say_so(open_page, deep_se
     )
     expected = Enhancer([Shrink(level=4, threshold=10 * 4095 / 255)]).apply(TWELVE)
     assert np.abs(studio.colours()[..., 0] - np.rint(expected / 4095 * 255)).max() <= 1
-    assert "= 160.6" in studio.page.locator(".range .unit").first.inner_text()
+    expect(studio.page.locator(".range .unit").first).to_contain_text("= 160.6")
 
 
 def test_colour_maps_and_gamma(studio):
@@ -177,7 +179,7 @@ def test_what_was_removed_is_shown_with_its_statistics(studio):
     studio.view("Before and after")
     before = studio.colours("before").astype(float)
     assert abs((before - result).std() - deviation) < 0.2
-    assert not studio.page.locator("#removed").is_visible()
+    studio.page.locator("#removed").wait_for(state="hidden")
 
 
 def test_the_divider_stays_on_the_screen_at_any_zoom(studio):

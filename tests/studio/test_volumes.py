@@ -8,6 +8,8 @@ import pytest
 from subband.enhance import Denoise, Enhancer
 from subband.errors import LevelError
 
+expect = pytest.importorskip("playwright.sync_api").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.firefox]
 
 #: Hounsfield units of a head in air, with noise, and a mark in one corner, so that each direction can be told.
@@ -33,7 +35,7 @@ def test_a_series_is_dropped_and_seen_in_three_planes_and_filtered_in_three_dime
     studio.drop(read(write_series(tmp_path, VOLUME)))
     studio.page.evaluate("() => { location.hash = location.hash + '&display_window=-1000:2000'; }")
     studio.wait()
-    assert studio.page.locator("#position").inner_text() == "slice 7/12"
+    expect(studio.page.locator("#position")).to_have_text("slice 7/12")
     np.testing.assert_allclose(studio.colours()[..., 0], show(VOLUME[6]), atol=1)
     # all three planes, and the cross where it is clicked
     studio.wait_for("() => [...document.querySelectorAll('.plane img')].every(image => image.naturalWidth > 0)")
@@ -50,7 +52,7 @@ def test_a_series_is_dropped_and_seen_in_three_planes_and_filtered_in_three_dime
     np.testing.assert_allclose(studio.colours()[..., 0], show(VOLUME[2]), atol=1)
     studio.press("Plane", "YZ")
     studio.wait_for("() => window.studio.pixels().width === 40")
-    assert studio.page.locator("#position").inner_text() == "slice 25/48"
+    expect(studio.page.locator("#position")).to_have_text("slice 25/48")
     np.testing.assert_allclose(studio.colours()[..., 0], show(VOLUME[::-1, :, 24]), atol=1)
     studio.press("Plane", "XY")
     studio.wait_for("() => window.studio.pixels().width === 48")
@@ -77,7 +79,7 @@ def test_a_packed_volume_and_a_store_with_times_and_channels(run_server, open_pa
     nibabel.save(nibabel.Nifti1Image(VOLUME.transpose(2, 1, 0), np.eye(4)), tmp_path / "head.nii.gz")
     studio.open("sample:camera", filter="none", format="raw")
     studio.drop(read([tmp_path / "head.nii.gz"]))
-    assert studio.page.locator("#position").inner_text() == "slice 7/12"
+    expect(studio.page.locator("#position")).to_have_text("slice 7/12")
     times = np.stack([[VOLUME + 100 * channel + 10 * time for channel in range(2)] for time in range(3)])
     group = zarr.create_group(str(tmp_path / "cells.zarr"), zarr_format=3)
     axes = [

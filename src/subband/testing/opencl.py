@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
 
 from subband.errors import SubbandError
 
@@ -12,7 +11,6 @@ __all__ = ["find_opencl_fault"]
 _KERNEL = "__kernel void sweep(__global float *x) { x[get_global_id(0)] = 1; }"
 
 
-@cache
 def find_opencl_fault() -> str:
     """Return why the first OpenCL device does not compile a kernel; nothing if it does."""
     from subband.engines.opencl import OpenCLDevice, list_devices

@@ -42,6 +42,17 @@ export class Status {
     this.format = header.parts[0]?.format ?? '';
     const [width, height] = header.size ?? [header.parts[0]?.width ?? 0, header.parts[0]?.height ?? 0];
     this.size = { width, height };
+    // numbers may wait for the next look at them, but not stand beside another view
+    if (find('removed').hidden === Boolean(this.stats.removed)) this.showRemoved();
+  }
+
+  showRemoved() {
+    const { removed } = this.stats;
+    find('removed').hidden = !removed;
+    if (removed) {
+      const [deviation, mean, reach] = [removed.deviation, removed.mean, removed.reach].map(formatNumber);
+      write('removed', `removed: σ ${deviation}, mean ${mean}; black and white are ∓${withUnit(reach)}`);
+    }
   }
 
   /** A further part of the image that was noted last; the last one brings what only the whole tells. @param {any} header */
@@ -82,12 +93,7 @@ export class Status {
     const isJudged = typeof psnr === 'number';
     find('status-psnr-box').hidden = !isJudged;
     if (isJudged) write('status-psnr', `${before?.toFixed(1) ?? '–'} → ${psnr.toFixed(1)}`);
-    const { removed } = this.stats;
-    find('removed').hidden = !removed;
-    if (removed) {
-      const [deviation, mean, reach] = [removed.deviation, removed.mean, removed.reach].map(formatNumber);
-      write('removed', `removed: σ ${deviation}, mean ${mean}; black and white are ∓${withUnit(reach)}`);
-    }
+    this.showRemoved();
     write('status-size', this.size.width ? `${this.size.width}×${this.size.height}` : '–');
     const rate = bytes ? ` · ${(bytes / 2 ** 20).toFixed(bytes < 10 * 2 ** 20 ? 1 : 0)} MiB/s` : '';
     write('status-link', this.format ? `${NAMES[this.format] ?? 'raw'}${rate}` : '–');
