@@ -170,6 +170,21 @@ def _store(table, block, magnitudes, words, roi_shift, form, integers, floats):
                 floats[start + column] = nb.float64((value ^ negative) - negative) * 0.5
 
 
+@nb.njit(forceinline=True, **OPTIONS)
+def _decode_sign(
+    word, shift, words, at, pitch, is_causal, contexts, interval, code, margin, waiting, registers, data
+):  # fmt: skip
+    """Decode the sign of a coefficient that is significant now, and tell its neighbours; return its column's word."""
+    here = word >> shift
+    context = nb.int64(SIGN_CONTEXTS[(here & 0xAA) | ((here >> 33) & 0x55)])
+    sign, interval, code, margin, waiting = decode_symbol(
+        context >> 1, contexts, interval, code, margin, waiting, registers, data
+    )
+    sign ^= context & 1
+    mark_significant(words, at, pitch, shift, sign, is_causal)
+    return word | (SELF | nb.int64(SELF) << 32 & -sign) << shift, interval, code, margin, waiting
+
+
 @nb.njit(**OPTIONS)
 def _decode_significance(words, magnitudes, zeros, width, stripes, plane, is_causal, contexts, registers, data):
     """Decode the significance propagation pass of a bit plane."""
@@ -202,14 +217,11 @@ def _decode_significance(words, magnitudes, zeros, width, stripes, plane, is_cau
                     contexts, interval, code, margin, waiting, registers, data,
                 )  # fmt: skip
                 if bit:
-                    context = nb.int64(SIGN_CONTEXTS[(here & 0xAA) | ((here >> 33) & 0x55)])
-                    sign, interval, code, margin, waiting = decode_symbol(
-                        context >> 1, contexts, interval, code, margin, waiting, registers, data
-                    )
-                    sign ^= context & 1
                     magnitudes[4 * (stripe * width + column) + _find_row(shift)] = value
-                    word |= (SELF | nb.int64(SELF) << 32 & -sign) << shift
-                    mark_significant(words, at, pitch, shift, sign, is_causal)
+                    word, interval, code, margin, waiting = _decode_sign(
+                        word, shift, words, at, pitch, is_causal,
+                        contexts, interval, code, margin, waiting, registers, data,
+                    )  # fmt: skip
                     # the row below may have a neighbour now
                     ready = find_candidates(word) & (nb.int64(-2) << shift)
             words[at] = word
@@ -305,14 +317,11 @@ def _decode_cleanup(words, magnitudes, zeros, width, stripes, below, plane, is_c
                     )  # fmt: skip
                 is_known = False
                 if bit:
-                    context = nb.int64(SIGN_CONTEXTS[(here & 0xAA) | ((here >> 33) & 0x55)])
-                    sign, interval, code, margin, waiting = decode_symbol(
-                        context >> 1, contexts, interval, code, margin, waiting, registers, data
-                    )
-                    sign ^= context & 1
                     magnitudes[4 * (stripe * width + column) + _find_row(shift)] = value
-                    word |= (SELF | nb.int64(SELF) << 32 & -sign) << shift
-                    mark_significant(words, at, pitch, shift, sign, is_causal)
+                    word, interval, code, margin, waiting = _decode_sign(
+                        word, shift, words, at, pitch, is_causal,
+                        contexts, interval, code, margin, waiting, registers, data,
+                    )  # fmt: skip
             words[at] = word & keep
     registers[INTERVAL], registers[CODE] = interval, code
     registers[MARGIN], registers[WAITING] = margin, waiting
