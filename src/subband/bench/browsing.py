@@ -111,9 +111,9 @@ def serve(media: Sequence[Path], engine: str | None) -> Iterator[Server]:
     """Start a studio in a process of its own, as users do."""
     command = [sys.executable, "-u", "-m", "subband", "studio", "--no-browser", "--no-token", "--port", "0"]
     command += map(str, media)
-    process = subprocess.Popen(
-        command if engine is None else [*command, "--engine", engine], stdout=subprocess.PIPE, text=True
-    )
+    command += [] if engine is None else ["--engine", engine]
+    # what it says when it is ended belongs to nobody
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     try:
         name, _, address = process.stdout.readline().strip().partition(": ")
