@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -206,3 +211,37 @@ def test_steps_one_by_one_give_the_same(monkeypatch):
     for key, band in bands.items():
         np.testing.assert_allclose(other_bands[key], band, rtol=0, atol=1e-12)
     np.testing.assert_allclose(other_x, x, rtol=0, atol=1e-12)
+
+
+#: Compares loops that are compiled for another processor with the reference engine; their vectors are shorter.
+OTHERS = """
+import numpy as np
+from subband.engines import get_engine
+from subband.plan import level_plan
+from subband.testing import allowed_modes, draw_samples
+from subband.wavelets import as_wavelet
+cpu, reference = get_engine("cpu"), get_engine("reference")
+for wavelet in map(as_wavelet, ("db2", "db3", "db4", "sym4", "cdf97")):
+    for mode in allowed_modes(wavelet):
+        plan = level_plan((20, 46), (0, 1), (wavelet,) * 2, (mode,) * 2)
+        x = draw_samples(plan.shape)
+        bands = {key: draw_samples(shape, seed=n) for n, (key, shape) in enumerate(plan.band_shapes.items())}
+        found, wanted = cpu.forward(plan, x), reference.forward(plan, x)
+        for key in wanted:
+            np.testing.assert_allclose(found[key], wanted[key], atol=1e-9, err_msg=f"{wavelet.name} {mode} {key}")
+        found, wanted = cpu.inverse(plan, bands), reference.inverse(plan, bands)
+        np.testing.assert_allclose(found, wanted, atol=1e-9, err_msg=f"{wavelet.name} {mode}")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", ["generic", "x86-64-v3"])
+def test_steps_look_back_further_than_a_vector_of_other_processors(processor, tmp_path):
+    """With two numbers or four in a vector, one vector before the first does not hold all that steps look back to."""
+    if processor != "generic" and platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip(f"no code for {processor} runs here")
+    own = {"NUMBA_CPU_NAME": processor, "NUMBA_CACHE_DIR": str(tmp_path), "SUBBAND_KERNELS": "0"}
+    run = subprocess.run(
+        [sys.executable, "-c", OTHERS], env={**os.environ, **own}, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr

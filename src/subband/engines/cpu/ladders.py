@@ -139,6 +139,33 @@ class Ladder:
             depth[member] = max(depth[member], age - made[member])
         return kept + sum(depth)
 
+    def find_reach(self, ages: tuple[int, int]) -> int:
+        """Return how many pairs before the first one the steps have to see, so that its outputs are right.
+
+        Parameters
+        ----------
+        ages : tuple of int
+            How many pairs behind the newest even and odd members are loaded.
+
+        Examples
+        --------
+        The low-pass filter of CDF 9/7 looks at four pairs before the newest:
+
+        >>> ladder = read_ladder("1s110_0s121_1s221_0s232_0212")
+        >>> ladder.find_reach(ladder.neighbours)
+        4
+        """
+        made, depth = list(ages), [0, 0]
+
+        def look(member: int, age: int) -> int:
+            return age - made[member] + depth[member]
+
+        for rung in self.rungs:
+            source = 1 - rung.target
+            depth[rung.target] = max(look(rung.target, rung.age), *(look(source, age) for age in rung.sources))
+            made[rung.target] = rung.age
+        return max(look(member, age) for member, age in self.outputs)
+
     def _find_first(self, member: int) -> int:
         ages = [age for output, age in self.outputs if output == member]
         for rung in reversed(self.rungs):
