@@ -152,8 +152,9 @@ class _Climber:
         builder.branch(self.head)
         builder.position_at_end(self.head)
         turn = builder.phi(_WORD)
-        # the first rounds fill the stages, from as many vectors before the first on as steps look back
-        before = -(-self.along.find_reach(self.list_ages()) // self.lanes) if self.along else 0
+        # the first rounds fill the stages, from as many vectors before the first on as steps look back; from one at
+        # least, without which LLVM fuses products and sums of the last round in another way
+        before = max(1, -(-self.along.find_reach(self.list_ages()) // self.lanes)) if self.along else 0
         turn.add_incoming(_WORD(-self.stages - before), self.before)
         builder.position_at_end(body)
         column = builder.mul(turn, lanes)
