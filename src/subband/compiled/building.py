@@ -23,7 +23,7 @@ from typing import Any
 
 from subband.compiled.container import Container, Contents, Item, write_container
 from subband.compiled.kinds import ADDRESSES, format_kinds, parse_kinds
-from subband.compiled.library import describe_interface, digest_sources, list_missing
+from subband.compiled.library import PROCESSOR, describe_interface, digest_sources, list_missing
 
 __all__ = ["LEVELS", "SIGNATURES", "Level", "build", "list_sources", "read_signatures", "write_signatures"]
 
@@ -43,12 +43,14 @@ class Level:
 _V3 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2", "xsave")
 _V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 
+_ANY = Level("generic", ())
+
 #: The levels of each machine, by the name that Python has for it; files are tried from the last name to the first.
 LEVELS = {
-    "x86_64": (Level("x86-64-v3", _V3), Level("x86-64-v4", _V4)),
-    "amd64": (Level("x86-64-v3", _V3), Level("x86-64-v4", _V4)),
-    "aarch64": (Level("generic", ()),),
-    "arm64": (Level("generic", ()),),
+    "x86_64": (_ANY, Level("x86-64-v3", _V3), Level("x86-64-v4", _V4)),
+    "amd64": (_ANY, Level("x86-64-v3", _V3), Level("x86-64-v4", _V4)),
+    "aarch64": (_ANY,),
+    "arm64": (_ANY,),
 }
 
 
@@ -108,7 +110,7 @@ def _tell(text: str) -> None:
 
 
 def _make_environment(level: Level) -> dict[str, str]:
-    own = {"NUMBA_CPU_NAME": level.processor, "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_INTEL_SVML": "1"}
+    own = {PROCESSOR: level.processor, "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_INTEL_SVML": "1"}
     paths = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
     return {**os.environ, **own, "SUBBAND_KERNELS": "0", "PYTHONPATH": paths}
 
@@ -247,7 +249,11 @@ def main() -> None:
     parser.add_argument(
         "--level", action="append", help="LLVM's name of a processor (default: all levels of this machine)"
     )
-    parser.add_argument("--here", action="store_true", help="only for this processor, and only if anything has changed")
+    parser.add_argument(
+        "--here",
+        action="store_true",
+        help="only for this processor, or the one of NUMBA_CPU_NAME, and only if anything has changed",
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     parser.add_argument("--share", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -259,7 +265,10 @@ def main() -> None:
     if options.level:
         chosen = tuple(level for level in chosen if level.processor in options.level)
     if options.here:
-        chosen = tuple(level for level in chosen if not list_missing(level.features))[-1:]
+        asked = os.environ.get(PROCESSOR)
+        chosen = tuple(
+            level for level in chosen if not list_missing(level.features) and asked in (None, level.processor)
+        )[-1:]
         chosen = tuple(level for level in chosen if not _is_current(options.folder / f"{level.processor}.kernels"))
     elif not chosen:
         parser.error(f"nothing is known of {' '.join(options.level or [platform.machine()])}")

@@ -21,16 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from subband.compiled.container import Container, Item
+from subband.compiled.container import Container, Contents, Item
 from subband.compiled.kinds import list_array_dtypes
 
-__all__ = ["Library", "describe_interface", "digest_sources", "find_library", "list_missing"]
+__all__ = ["PROCESSOR", "Library", "describe_interface", "digest_sources", "find_library", "list_missing"]
 
 #: Where the files of kernels are.
 FOLDER = Path(__file__).parent / "objects"
 
 #: Set to 0 to have all kernels compiled here.
 _VARIABLE = "SUBBAND_KERNELS"
+
+#: Numba's own variable for the processor to compile for, which kernels compiled in advance follow too.
+PROCESSOR = "NUMBA_CPU_NAME"
 
 _METH_FASTCALL = 0x80
 
@@ -130,8 +133,7 @@ def find_library() -> Library:
         except (OSError, ValueError) as error:
             _log.debug("kernels compiled in advance are not used: %s", error)
             continue
-        contents = container.contents
-        reason = _find_obstacle(contents.interface, contents.features)
+        reason = _find_obstacle(container.contents)
         if reason is None:
             return Library(container)
         _log.debug("%s is not used: %s", path.name, reason)
@@ -145,12 +147,15 @@ def describe_interface() -> str:
     return "-".join((sys.platform, platform.machine(), *layout))
 
 
-def _find_obstacle(interface: str, features: list[str]) -> str | None:
+def _find_obstacle(contents: Contents) -> str | None:
     """Return why kernels cannot be used here, or None."""
     here = describe_interface()
-    if interface != here:
-        return f"it was built for {interface}, and this is {here}"
-    missing = list_missing(features)
+    if contents.interface != here:
+        return f"it was built for {contents.interface}, and this is {here}"
+    asked = os.environ.get(PROCESSOR, contents.processor)
+    if contents.processor != asked:
+        return f"it was built for {contents.processor}, and {PROCESSOR} is {asked}"
+    missing = list_missing(contents.features)
     if missing:
         return f"the processor has no {', '.join(missing)}"
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 
 import numpy as np
@@ -39,7 +40,8 @@ def made(tmp_path_factory):
     assert {(item.module, item.function) for item in items} == CHOSEN
     sources = {module: library.digest_sources(building.list_sources(module)) for module, _ in CHOSEN}
     path = tmp_path_factory.mktemp("objects") / "some.kernels"
-    write_container(path, Contents("host", [], library.describe_interface(), sources, items), objects)
+    processor = os.environ.get(library.PROCESSOR, "host")
+    write_container(path, Contents(processor, [], library.describe_interface(), sources, items), objects)
     return path
 
 
@@ -175,6 +177,7 @@ def change_sources(folder):
 
 FAULTS = {
     "a processor that can do less": lambda folder: rewrite(folder, features=["avx", "teleportation"]),
+    "a processor that was not asked for": lambda folder: rewrite(folder, processor="another"),
     "another Python or NumPy": lambda folder: rewrite(folder, interface="linux-x86_64-cpython32-numpy9"),
     "a damaged table": damage_table,
     "damaged objects": damage_objects,
@@ -187,7 +190,8 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_numba_compiles_what_cannot_be_loaded(folder, fault, caplog):
+def test_numba_compiles_what_cannot_be_loaded(folder, fault, caplog, monkeypatch):
+    monkeypatch.setenv(library.PROCESSOR, os.environ.get(library.PROCESSOR, "host"))
     FAULTS[fault](folder)
     with caplog.at_level(logging.DEBUG, "subband.compiled"):
         is_compiled, out, wanted = quantise()
