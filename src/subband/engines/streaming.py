@@ -3,9 +3,6 @@
 A `Conveyor` carries frames of one shape. On a GPU three streams take turns: while one frame is computed, the next is
 uploaded and the one before is downloaded, for a GPU has an engine of its own for each direction of the bus. What a
 frame needs on the device is allocated once, and what the host calls for a frame is recorded once and then replayed.
-
-Memory of the host has to be *pinned* for that: the operating system must not move it while the bus reads it. Pinning
-takes longer than processing a frame, so `HostMemory` lends such memory again as soon as nobody holds it any more.
 """
 
 from __future__ import annotations
@@ -16,17 +13,14 @@ from collections.abc import Callable
 from functools import partial
 from math import prod
 from typing import Any, TypeAlias
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from subband.engines.cuda import CudaDevice
 from subband.engines.device import Device
-from subband.engines.memory import allocate
+from subband.engines.host_memory import HostMemory, copy_frame, find_address, host_memory_for
 from subband.engines.opencl import OpenCLDevice
 from subband.engines.replay import capture_graph
-from subband.engines.threads import get_threads, run_tasks
-from subband.errors import DeviceMemoryError
 from subband.typing import Array
 
 __all__ = [
@@ -42,53 +36,6 @@ __all__ = [
 
 #: Queues the work on a frame: takes the pixels and where the result goes, both on the device.
 Computation: TypeAlias = Callable[[Any, Any], None]
-
-#: Frames from this size on are copied by several threads.
-_LARGE = 1 << 20
-
-
-class HostMemory:
-    """Lends memory of the host from which, and to which, frames are carried without another copy."""
-
-    def __init__(self) -> None:
-        self._lent: WeakValueDictionary[int, Array] = WeakValueDictionary()
-
-    def lend(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Return an array with any contents; its memory is used again when the array and all its views are gone."""
-        array = self._allocate(shape, dtype)
-        self._lent[_address(array)] = array
-        return array
-
-    def is_lent(self, frame: Array) -> bool:
-        """Tell whether an array is one that was lent, or shows all of one in the same order."""
-        known = self._lent.get(_address(frame))
-        return known is not None and known.nbytes == frame.nbytes and frame.flags.c_contiguous
-
-    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        return allocate(shape, dtype)
-
-
-class _PinnedMemory(HostMemory):
-    """Memory that CUDA reads and writes without the host's help; CuPy's pool keeps what is given back."""
-
-    def __init__(self, device: CudaDevice) -> None:
-        super().__init__()
-        self._cupy = _load_cupy()
-        self._number = device.number
-
-    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        count = prod(shape)
-        try:
-            with self._cupy.cuda.Device(self._number):
-                memory = self._cupy.cuda.alloc_pinned_memory(count * dtype.itemsize)
-        except self._cupy.cuda.runtime.CUDARuntimeError as error:
-            raise DeviceMemoryError(f"the host has no memory to pin for a frame of shape {shape}: {error}") from error
-        return np.frombuffer(memory, dtype, count).reshape(shape)
-
-
-def host_memory_for(device: Device | None) -> HostMemory:
-    """Return memory of the host that suits a device, or the host itself."""
-    return _PinnedMemory(device) if isinstance(device, CudaDevice) else HostMemory()
 
 
 class Slot:
@@ -250,7 +197,9 @@ class CudaConveyor(_DeviceConveyor):
         dtype: np.dtype[Any],
         count: int,
     ) -> None:
-        self._cupy = cupy = _load_cupy()
+        import cupy
+
+        self._cupy: Any = cupy
         self._device = cupy.cuda.Device(device.number)
         self._compute = compute
         super().__init__(device, memory, shape, dtype, count)
@@ -343,12 +292,12 @@ class CudaConveyor(_DeviceConveyor):
     def _copy_in(self, slot: Slot, frame: Array) -> None:
         runtime = self._cupy.cuda.runtime
         address = slot.pixels.data.ptr
-        runtime.memcpyAsync(address, _address(frame), self._bytes, runtime.memcpyHostToDevice, self._upload.ptr)
+        runtime.memcpyAsync(address, find_address(frame), self._bytes, runtime.memcpyHostToDevice, self._upload.ptr)
 
     def _copy_out(self, slot: Slot, target: Array) -> None:
         runtime = self._cupy.cuda.runtime
         address = slot.result.data.ptr
-        runtime.memcpyAsync(_address(target), address, self._bytes, runtime.memcpyDeviceToHost, self._download.ptr)
+        runtime.memcpyAsync(find_address(target), address, self._bytes, runtime.memcpyDeviceToHost, self._download.ptr)
 
     def _launch(self, slot: Slot) -> None:
         if self._graphs:
@@ -445,26 +394,3 @@ def make_conveyor(
         return CudaConveyor(device, memory, compute, shape, dtype, count)
     assert isinstance(device, OpenCLDevice)
     return OpenCLConveyor(device, memory, compute, shape, dtype, count)
-
-
-def _load_cupy() -> Any:
-    """Return CuPy, which a device of CUDA has loaded already."""
-    import cupy
-
-    return cupy
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
-
-
-def copy_frame(target: Array, source: Array) -> None:
-    """Copy a frame; one thread alone reads memory far slower than the bus."""
-    threads = get_threads()
-    if target.nbytes < _LARGE or threads == 1:
-        np.copyto(target, source)
-        return
-    rows = -(-len(target) // (2 * threads))
-    tasks = [(start, start + rows) for start in range(0, len(target), rows)]
-    run_tasks(lambda start, stop: np.copyto(target[start:stop], source[start:stop]), tasks)

@@ -17,8 +17,9 @@ import numpy as np
 
 from subband.engines import Engine, get_engine
 from subband.engines.device_engine import DeviceEngine
+from subband.engines.host_memory import host_memory_for
 from subband.engines.memory import allocate
-from subband.engines.streaming import Conveyor, HostConveyor, Slot, host_memory_for, make_conveyor
+from subband.engines.streaming import Conveyor, HostConveyor, Slot, make_conveyor
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.program import Program
 from subband.enhance.stages import Stage

@@ -14,7 +14,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from subband.engines.streaming import CudaConveyor, _PinnedMemory
+from subband.engines.host_memory import _PinnedMemory
+from subband.engines.streaming import CudaConveyor
 
 
 class RuntimeFailure(Exception):
