@@ -15,29 +15,33 @@ from typing import Any, Literal
 import numpy as np
 
 from subband.errors import ArgumentError, FormatError
-from subband.media.base import Colours, ColourTags, FieldOrder, Frame, Source, SourceInfo
+from subband.media.base import Colours, Frame, Source, SourceInfo
 from subband.media.faults import DamagedError, DamageWarning, require
 from subband.media.limits import choose_most_pixels, refuse_bomb
+from subband.media.video_extent import MICROSECONDS, Extent
 from subband.media.video_fields import find_first_field
-from subband.media.video_hdr import describe_light
 from subband.media.video_index import FrameIndex, guess_index, read_index
 from subband.media.video_pixels import FrameReader
+from subband.media.video_streams import (
+    choose_alpha_decoder,
+    choose_stream,
+    find_field_order,
+    has_audio,
+    has_extras,
+    read_metadata,
+    read_tags,
+)
 
 __all__ = ["FilmSource", "find_start", "open_container"]
 
 # Decoders otherwise conceal what is damaged, and say so only in a log.
 _STRICT = {"err_detect": "crccheck+bitstream+buffer+explode"}
 
-_MICROSECONDS = 1_000_000
-
 #: Times that are tried to find a frame: that of the nearest keyframe, and some before it.
 _MOST_KEYS = 20
 
 #: Frames before one that was sought that are kept as they were decoded, for steps back.
 _MOST_PASSED = 8
-
-# By FFmpeg's numbers: fields are shown in the order of the first letter, and stored in that of the second.
-_FIELD_ORDERS: dict[int, FieldOrder] = {2: "top", 3: "bottom", 4: "bottom", 5: "top"}
 
 
 def open_container(path: Path | str, **options: Any) -> Any:
@@ -69,7 +73,7 @@ def open_container(path: Path | str, **options: Any) -> Any:
 
 def find_start(container: Any) -> Fraction:
     """Return the time at which a file begins, in seconds; program streams do not begin at 0."""
-    return Fraction(container.start_time or 0, _MICROSECONDS)
+    return Fraction(container.start_time or 0, MICROSECONDS)
 
 
 class FilmSource(Source):
@@ -129,17 +133,14 @@ class FilmSource(Source):
         self._container = open_container(path) if container is None else container
         self._readers: dict[str, FrameReader] = {}
         self._damage = ""
-        self._end = Fraction(0)
-        self._shown: Fraction | None = None
-        self._longest = Fraction(0)
-        self._packets = 0
         self._count = 0
         self._is_scaled = False
         self._is_skipped = False
         self._index: FrameIndex | None = None
         self._passed: deque[Any] = deque(maxlen=_MOST_PASSED)
         try:
-            self._stream = self._choose_stream()
+            self._stream = choose_stream(self._container, str(path))
+            self._extent = Extent(self._container, self._stream)
             context = self._stream.codec_context
             if context is None:
                 raise FormatError(f"{str(path)!r} was made with a codec that this FFmpeg does not have")
@@ -148,7 +149,7 @@ class FilmSource(Source):
             context.thread_count = threads
             if not tolerant:
                 context.options = _STRICT
-            self._decoder = self._choose_decoder()
+            self._decoder = choose_alpha_decoder(self._stream)
             self._start = find_start(self._container)
             self._decoded = self._decode()
             self._first = self._decode_first()
@@ -182,7 +183,7 @@ class FilmSource(Source):
         if self._first is None or self._decoder is not None or not has_index or not self.info.rate:
             return False
         try:
-            self._container.seek(int((time + self._start) * _MICROSECONDS))
+            self._container.seek(int((time + self._start) * MICROSECONDS))
         except av.FFmpegError:
             return False
         self._is_skipped = True
@@ -274,18 +275,6 @@ class FilmSource(Source):
         """Close the file."""
         self._container.close()
 
-    def _choose_stream(self) -> Any:
-        for stream in self._container.streams.video:
-            # The cover of a record is a video of one frame.
-            if "attached_pic" not in str(getattr(stream.disposition, "name", "")):
-                return stream
-        if self._has_audio():
-            raise FormatError(f"{str(self._path)!r} holds no video, only sound")
-        raise FormatError(f"{str(self._path)!r} holds no video, or the part of it that holds the index is missing")
-
-    def _has_audio(self) -> bool:
-        return len(self._container.streams.audio) > 0
-
     def _decode(self) -> Iterator[Any]:
         """Walk through decoded frames, up to the damage unless it is tolerated."""
         import av
@@ -300,9 +289,7 @@ class FilmSource(Source):
             except av.FFmpegError as error:
                 self._damage = f"is damaged after frame {self._count}: {error.strerror}"
                 return
-            if packet.pts is not None:
-                self._end = max(self._end, (packet.pts + (packet.duration or 0)) * Fraction(packet.time_base))
-            self._packets += packet.size > 0
+            self._extent.note_packet(packet)
             corrupt = corrupt or packet.is_corrupt
             try:
                 frames = packet.decode() if self._decoder is None else self._decode_opacity(packet)
@@ -316,41 +303,19 @@ class FilmSource(Source):
                     self._damage = self._damage or f"is damaged at frame {self._count}"
                     if not self._tolerant:
                         return
-                self._note_time(frame)
+                self._extent.note_frame(frame)
                 yield frame
         if not self._damage:
-            if self._ends_early():
-                self._damage = f"ends too early, after {self._count} frames; the file says {self._tell_expected()}"
+            if not self._is_skipped and self._extent.is_short:
+                self._damage = (
+                    f"ends too early, after {self._count} frames; the file says {self._extent.tell_expected()}"
+                )
             elif corrupt:
                 self._damage = f"is cut off or damaged after {self._count} frames"
-
-    def _choose_decoder(self) -> Any:
-        """Return a decoder of the opacity that VP8 and VP9 keep beside their frames; FFmpeg's own leave it out."""
-        import av
-
-        name = {"vp8": "libvpx", "vp9": "libvpx-vp9"}.get(self._stream.codec_context.name)
-        said = {key.lower(): value for key, value in self._stream.metadata.items()}
-        if name is None or said.get("alpha_mode") != "1":
-            return None
-        try:
-            decoder = av.CodecContext.create(name, "r")
-        except ValueError:
-            return None
-        decoder.extradata = self._stream.codec_context.extradata
-        return decoder
 
     def _decode_opacity(self, packet: Any) -> list[Any]:
         # the last packet is empty, and asks for what is left
         return list(self._decoder.decode(packet if packet.size else None))
-
-    def _note_time(self, frame: Any) -> None:
-        """Keep the longest time that a frame was shown."""
-        if frame.pts is None:
-            return
-        time = frame.pts * Fraction(frame.time_base)
-        if self._shown is not None:
-            self._longest = max(self._longest, time - self._shown)
-        self._shown = time
 
     def _decode_first(self) -> Any:
         first = next(self._decoded, None)
@@ -360,64 +325,12 @@ class FilmSource(Source):
             )
         return first
 
-    def _declare_duration(self) -> Fraction | None:
-        """Return the seconds of video that the file promises, if that kind of file promises any."""
-        stream, name = self._stream, self._container.format.name
-        if stream.duration is not None and name.startswith(("mov", "avi", "asf")):
-            return Fraction(stream.duration * stream.time_base)
-        if not name.startswith("matroska"):
-            return None
-        written = self._read_own_duration()
-        if written is not None:
-            return written
-        if self._container.duration is not None and not self._has_audio():
-            return Fraction(self._container.duration, _MICROSECONDS)
-        return None
-
-    def _read_own_duration(self) -> Fraction | None:
-        """Return the seconds that Matroska notes for the images alone."""
-        written = {key.upper(): value for key, value in self._stream.metadata.items()}.get("DURATION")
-        if written and self._container.format.name.startswith("matroska"):
-            with contextlib.suppress(ValueError):
-                hours, minutes, seconds = written.split(":")
-                return int(hours) * 3600 + int(minutes) * 60 + Fraction(seconds)
-        return None
-
-    def _ends_early(self) -> bool:
-        declared = self._declare_duration()
-        if declared is None or self._is_skipped:
-            return False
-        begin = Fraction((self._stream.start_time or 0) * self._stream.time_base)
-        missing = declared - (self._end - begin)
-        frame = 1 / (self._rate() or Fraction(25))
-        if self._stream.frames:
-            return self._packets < self._stream.frames and missing > 1.5 * frame
-        # Without a number of frames, durations are often rounded, or counted to the end of the last frame's display.
-        limit = max(2 * frame, Fraction(1, 4))
-        if self._read_own_duration() is not None:
-            # Some programs count from the first frame, others from the beginning of the file.
-            missing = min(missing, declared - self._end)
-            limit = min(limit, Fraction(3, 2) * max(frame, self._longest))
-        return missing > limit
-
-    def _tell_expected(self) -> str:
-        if self._stream.frames:
-            return f"{self._stream.frames}"
-        return f"{float(self._declare_duration() or 0):.2f} seconds"
-
-    def _rate(self) -> Fraction | None:
-        rate = self._stream.average_rate or self._stream.guessed_rate
-        return Fraction(rate) if rate else None
-
     def _describe(self) -> SourceInfo:
         stream, first = self._stream, self._first
         context = stream.codec_context
         reader = self._get_reader(first)
         pixels = self._read_pixels(first)[0]
-        rate = self._rate()
-        duration = self._declare_duration()
-        if duration is None and self._container.duration is not None:
-            duration = Fraction(self._container.duration, _MICROSECONDS)
+        rate, duration = self._extent.rate, self._extent.find_duration()
         aspect = Fraction(stream.sample_aspect_ratio or 1) or Fraction(1)
         return SourceInfo(
             kind="film",
@@ -429,36 +342,19 @@ class FilmSource(Source):
             count=stream.frames or (round(duration * rate) if duration and rate else None),
             duration=float(duration) if duration is not None else None,
             has_alpha=reader.has_alpha,
-            has_audio=self._has_audio(),
-            has_extras=self._has_extras(),
+            has_audio=has_audio(self._container),
+            has_extras=has_extras(self._container),
             origin=self._path if isinstance(self._path, Path) else None,
             container=self._container.format.name,
             codec=context.name,
             pixel_format=first.format.name,
-            tags=self._tags(first),
+            tags=read_tags(first),
             chroma_steps=self._find_steps(first, reader),
-            field_order=self._find_field_order(first),
+            field_order=find_field_order(stream, first),
             time_base=Fraction(stream.time_base) if stream.time_base else None,
             pixel_aspect=1 / aspect if first.rotation % 180 else aspect,
-            metadata=MappingProxyType(self._describe_more(first)),
+            metadata=MappingProxyType(read_metadata(self._container, stream, first)),
         )
-
-    def _has_extras(self) -> bool:
-        streams = self._container.streams
-        has_streams = any(stream.type in ("subtitle", "attachment") for stream in streams)
-        return has_streams or bool(self._container.chapters())
-
-    def _describe_more(self, frame: Any) -> dict[str, Any]:
-        """Return what the video says about itself, its time code and its light."""
-        known: dict[str, Any] = dict(self._container.metadata)
-        own = {key.lower(): value for key, value in self._stream.metadata.items()}
-        # Matroska shouts
-        timecode = own.get("timecode") or known.get("timecode") or known.pop("TIMECODE", None)
-        if timecode:
-            known["timecode"] = timecode
-        if own.get("language", "und") != "und":
-            known["video_language"] = own["language"]
-        return {**known, **describe_light(frame)}
 
     def _find_steps(self, frame: Any, reader: FrameReader) -> tuple[int, int]:
         if reader.colours != "ycbcr":
@@ -466,23 +362,10 @@ class FilmSource(Source):
         down, across = reader.format.steps
         return (across, down) if frame.rotation % 180 else (down, across)
 
-    def _find_field_order(self, frame: Any) -> FieldOrder:
-        """Return what the stream says of its fields; a first frame may be progressive and others not."""
-        if frame.rotation % 360:
-            return "progressive"
-        if frame.interlaced_frame:
-            return find_first_field(frame)
-        return _FIELD_ORDERS.get(int(self._stream.codec_context.field_order), "progressive")
-
-    def _tags(self, frame: Any) -> ColourTags:
-        ranges: dict[int, bool | None] = {1: False, 2: True}
-        full = True if frame.format.name.startswith("yuvj") else ranges.get(int(frame.color_range))
-        return ColourTags(int(frame.colorspace), full, int(frame.color_primaries), int(frame.color_trc))
-
     def _get_reader(self, frame: Any) -> FrameReader:
         name = frame.format.name
         if name not in self._readers:
-            self._readers[name] = FrameReader(name, self._tags(frame), frame.height, self._colours, quick=self._quick)
+            self._readers[name] = FrameReader(name, read_tags(frame), frame.height, self._colours, quick=self._quick)
         return self._readers[name]
 
     def _read_pixels(self, frame: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
