@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from subband.errors import ArgumentError, ArgumentTypeError
+from subband.wavelets.filterbank import FilterBank
 
-__all__ = ["FloatArray", "count_samples", "iterate_cascade", "read_count"]
+__all__ = ["FloatArray", "count_samples", "iterate_cascade", "read_count", "sample_functions"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
@@ -120,3 +121,42 @@ def iterate_cascade(
     functions = np.zeros((count, samples))
     functions[:, 1 : 1 + end] = found[:, :end]
     return list(functions)
+
+
+def sample_functions(bank: FilterBank, level: int, *, is_orthogonal: bool, is_negative: bool) -> list[FloatArray]:
+    """Sample the scaling and wavelet functions of a filter bank.
+
+    Parameters
+    ----------
+    bank : FilterBank
+        The four filters.
+    level : int
+        How often to refine, at least once: the samples lie ``2**-level`` apart.
+    is_orthogonal : bool
+        Whether the functions of the analysis are those of the synthesis.
+    is_negative : bool
+        Whether the wavelets of a biorthogonal bank get the opposite sign.
+
+    Returns
+    -------
+    list of ndarray of float64
+        ``[phi, psi, x]`` if the bank is orthogonal, else ``[phi_d, psi_d, phi_r, psi_r, x]``: those of the analysis,
+        then those of the synthesis.
+
+    Examples
+    --------
+    >>> from subband import Wavelet
+    >>> bank = FilterBank(*map(tuple, Wavelet("haar").filter_bank))
+    >>> phi, psi, x = sample_functions(bank, 1, is_orthogonal=True, is_negative=False)
+    >>> psi.round(6).tolist(), x.tolist()
+    ([0.0, 1.0, -1.0], [0.0, 0.5, 1.0])
+    """
+    dec_lo, dec_hi, rec_lo, rec_hi = bank
+    samples = count_samples(len(dec_lo), level, is_orthogonal)
+    x = np.arange(samples) / 2.0**level
+    phi, psi = iterate_cascade((rec_lo, rec_hi), rec_lo, level, samples)
+    if is_orthogonal:
+        return [phi, psi, x]
+    dual_phi, dual_psi = iterate_cascade((dec_lo[::-1], dec_hi[::-1]), dec_lo[::-1], level, samples)
+    sign = -1.0 if is_negative else 1.0
+    return [dual_phi, sign * dual_psi, phi, sign * psi, x]

@@ -6,16 +6,9 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from subband.errors import ArgumentError, ArgumentTypeError, UnknownWaveletError
-from subband.wavelets.catalogue import (
-    PARAMETRIC,
-    Family,
-    count_moments,
-    find_family,
-    find_symmetry,
-    known_names,
-    read_lowpass,
-)
+from subband.errors import ArgumentError, ArgumentTypeError
+from subband.wavelets.catalogue import Family, count_moments, find_symmetry
+from subband.wavelets.definitions import define_wavelet
 from subband.wavelets.filterbank import FilterBank, is_centred, read_bank
 from subband.wavelets.lifting import LiftingScheme, pack_filters
 
@@ -115,7 +108,7 @@ class Wavelet:
             found._orthogonal,
             found._biorthogonal,
             found._hash,
-        ) = _look_up(name.lower())
+        ) = define_wavelet(name.lower())
         return _known.setdefault((cls, found._name), found)  # type: ignore[return-value]  # the same
 
     def _define(self, name: str, bank: FilterBank, scheme: LiftingScheme | None = None) -> None:
@@ -400,22 +393,14 @@ class Wavelet:
         >>> psi.round(6).tolist(), x.tolist()
         ([0.0, 1.0, 1.0, -1.0, -1.0, 0.0], [0.0, 0.25, 0.5, 0.75, 1.0, 1.25])
         """
-        import numpy as np
-
-        from subband.wavelets.cascade import count_samples, iterate_cascade, read_count
+        from subband.wavelets.cascade import read_count, sample_functions
 
         level = read_count(level, "level")
         if level < 1:
             raise ArgumentError(f"level={level} is not positive; wavefun refines at least once")
-        samples = count_samples(len(self), level, self._orthogonal)
-        x = np.arange(samples) / 2.0**level
-        dec_lo, dec_hi, rec_lo, rec_hi = self._bank
-        phi, psi = iterate_cascade((rec_lo, rec_hi), rec_lo, level, samples)
-        if self._orthogonal:
-            return [phi, psi, x]
-        dual_phi, dual_psi = iterate_cascade((dec_lo[::-1], dec_hi[::-1]), dec_lo[::-1], level, samples)
-        sign = -1.0 if self._shows_negative_wavelet() else 1.0
-        return [dual_phi, sign * dual_psi, phi, sign * psi, x]
+        return sample_functions(
+            self._bank, level, is_orthogonal=self._orthogonal, is_negative=self._shows_negative_wavelet()
+        )
 
     def _shows_negative_wavelet(self) -> bool:
         """Tell whether PyWavelets gives the wavelet function of a biorthogonal wavelet with the opposite sign."""
@@ -520,32 +505,6 @@ def _factorise_bank(bank: FilterBank) -> LiftingScheme | None:
     from subband.wavelets.factorisation import factorise_bank
 
     return factorise_bank(bank)
-
-
-def _look_up(name: str) -> tuple[str, FilterBank, Family | None, LiftingScheme | None, bool, bool, int]:
-    """Return what a wavelet of the catalogue, its name in lower case, consists of, in the order `Wavelet` sets it."""
-    if name not in known_names() and name.startswith(PARAMETRIC):
-        # PyWavelets' own words, which its users compare with.
-        error = UnknownWaveletError(f"Invalid wavelet name '{name}'.")
-        error.add_note(f"'{name[:4]}' is a family of continuous wavelets, see ContinuousWavelet")
-        raise error
-    family = find_family(name)
-    if not family.is_discrete:
-        raise ArgumentError(
-            f"The `Wavelet` class is for discrete wavelets and {name!r} is a continuous one; use ContinuousWavelet"
-        )
-    scheme = None
-    if family.short == "cdf":
-        from subband.wavelets.cdf import cdf_scheme
-
-        scheme, bank = pack_filters(cdf_scheme(name))
-    else:
-        dec_lo, rec_lo = read_lowpass(name)
-        dec_hi = tuple(tap if k % 2 else -tap for k, tap in enumerate(rec_lo))
-        rec_hi = tuple(-tap if k % 2 else tap for k, tap in enumerate(dec_lo))
-        bank = FilterBank(dec_lo, dec_hi, rec_lo, rec_hi)
-    is_orthogonal = family.short not in ("bior", "rbio", "cdf")
-    return name, bank, family, scheme, is_orthogonal, True, hash((name, bank, False))
 
 
 def _warn_deprecated(old: str, new: str) -> None:
