@@ -27,6 +27,7 @@ __all__ = [
     "find_integer_scheme",
     "level_plan",
     "lifted_axis_plan",
+    "list_keys",
     "reversible_axis_plan",
     "transform_plan",
 ]
@@ -233,6 +234,17 @@ def lifted_axis_plan(wavelet: Wavelet, scheme: IntegerScheme, length: int) -> Ax
     return AxisPlan(wavelet, modes[0], length, length // 2, length // 2, *modes, nothing, nothing, scheme)
 
 
+def list_keys(count: int) -> list[str]:
+    """Return the keys of all bands of a level over `count` axes, in the order of counting.
+
+    Examples
+    --------
+    >>> list_keys(2)
+    ['aa', 'ad', 'da', 'dd']
+    """
+    return ["".join(letters) for letters in product("ad", repeat=count)]
+
+
 @dataclass(frozen=True)
 class LevelPlan:
     """One level of a separable transform: which axes of an array, and how each is transformed.
@@ -265,11 +277,11 @@ class LevelPlan:
     def band_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape of every band, ``'aa'`` to ``'dd'`` in the order of counting."""
         shapes = {}
-        for letters in product("ad", repeat=len(self.axes)):
+        for key in list_keys(len(self.axes)):
             shape = list(self.shape)
-            for letter, axis, plan in zip(letters, self.axes, self.plans, strict=True):
+            for letter, axis, plan in zip(key, self.axes, self.plans, strict=True):
                 shape[axis] = plan.low if letter == "a" else plan.high
-            shapes["".join(letters)] = tuple(shape)
+            shapes[key] = tuple(shape)
         return shapes
 
     @cached_property

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import product
 from math import prod
 
 from subband.boundary import check_mode
 from subband.errors import LevelError, ShapeError
+from subband.plan import list_keys
 from subband.wavelets import Wavelet
 
 __all__ = [
@@ -50,7 +50,7 @@ class StationaryPlan:
     @property
     def band_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape of every band, ``'aa'`` to ``'dd'`` in the order of counting."""
-        return dict.fromkeys(map("".join, product("ad", repeat=len(self.axes))), self.shape)
+        return dict.fromkeys(list_keys(len(self.axes)), self.shape)
 
 
 @lru_cache(maxsize=1024)

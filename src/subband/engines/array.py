@@ -13,7 +13,6 @@ new axis, so that the next axis is transformed once for all bands.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ import numpy as np
 from subband.arrays import cast
 from subband.boundary import Extension, Mixture, extend
 from subband.engines.base import Engine
-from subband.plan import AxisPlan, LevelPlan
+from subband.plan import AxisPlan, LevelPlan, list_keys
 from subband.stationary import StationaryAxisPlan, StationaryPlan
 from subband.typing import Array, Bands
 from subband.wavelets.reversible import IntegerStep
@@ -72,7 +71,7 @@ def _merge(
     shapes = plan.band_shapes
     full = tuple(map(max, zip(*shapes.values(), strict=True)))
     like = next(iter(bands.values()))
-    keys = ["".join(reversed(letters)) for letters in product("ad", repeat=count)]
+    keys = [key[::-1] for key in list_keys(count)]
     x = np.stack([_fill(bands[key], full) if key in bands else np.zeros_like(like, shape=full) for key in keys])
     x = x.reshape((2,) * count + full)
     for number in reversed(range(count)):

@@ -6,14 +6,13 @@ Every fast engine is compared with this one, and this one is compared with PyWav
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from subband.boundary import extend
 from subband.engines.base import Engine
-from subband.plan import AxisPlan, LevelPlan, TransformPlan
+from subband.plan import AxisPlan, LevelPlan, TransformPlan, list_keys
 from subband.schedule.adjoint import refuse_reversible
 from subband.schedule.levels import merge_levels, split_levels
 from subband.stationary import StationaryAxisPlan, StationaryPlan
@@ -86,7 +85,7 @@ def _merge(
     for position in reversed(range(len(plan.axes))):
         axis = plan.axes[position]
         merged = {}
-        for key in map("".join, product("ad", repeat=position)):
+        for key in list_keys(position):
             low, high = (np.moveaxis(present[key + letter], axis, -1) for letter in "ad")
             merged[key] = np.moveaxis(synthesise(plan.plans[position], low, high), -1, axis)
         present = merged

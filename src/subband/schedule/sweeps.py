@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import pairwise
 from math import prod
 from typing import Any, TypeAlias
 
-from subband.plan import AxisPlan, LevelPlan
+from subband.plan import AxisPlan, LevelPlan, list_keys
 from subband.schedule.axis import PLAIN, AxisProgram, Form, axis_program, count_outputs
 from subband.typing import Bands, Direction
 
@@ -34,7 +34,7 @@ __all__ = [
 _Shape: TypeAlias = tuple[int, ...]
 
 #: The bands of a sweep over so many axes, in the order in which kernels take them.
-_LETTERS = {count: tuple(map("".join, product("ad", repeat=count))) for count in (1, 2, 3)}
+_LETTERS = {count: tuple(list_keys(count)) for count in (1, 2, 3)}
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ They differ only in what they call their subnodes: `Node` has ``a`` and ``d``; `
 
 from __future__ import annotations
 
-from itertools import product
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from subband.plan import list_keys
 from subband.transforms.packet_base import BaseNode
 
 __all__ = ["BaseNode", "Node", "Node2D", "NodeND"]
@@ -101,7 +101,7 @@ class NodeND(BaseNode):
         self.ndim = ndim
         self.ndim_transform = ndim_transform
         self.PART_LEN = ndim_transform
-        self._BANDS = {band: band for band in map("".join, product("ad", repeat=ndim_transform))}
+        self._BANDS = {band: band for band in list_keys(ndim_transform)}
         super().__init__(parent, data, node_name)
         self.PARTS = self._subnodes
 

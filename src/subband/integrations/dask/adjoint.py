@@ -15,7 +15,7 @@ from dask.array.utils import meta_from_array
 
 from subband.arrays import namespace, pad_zeros
 from subband.boundary import Mixture
-from subband.plan import AxisPlan, LevelPlan, axis_plan
+from subband.plan import AxisPlan, LevelPlan, axis_plan, list_keys
 from subband.schedule.adjoint import transpose_forward, transpose_inverse
 from subband.typing import Bands
 
@@ -32,10 +32,7 @@ def prepare_bands(plan: LevelPlan, bands: Mapping[str, Any]) -> tuple[LevelPlan,
     }
     for position, (axis, own) in enumerate(zip(plan.axes, transposed.plans, strict=True)):
         if own.coefficient_mixture is not None:
-            for before, behind in product(
-                map("".join, product("ad", repeat=position)),
-                map("".join, product("ad", repeat=len(plan.axes) - position - 1)),
-            ):
+            for before, behind in product(list_keys(position), list_keys(len(plan.axes) - position - 1)):
                 keys = [before + letter + behind for letter in "ad"]
                 mixed.update(zip(keys, _mix([mixed[key] for key in keys], axis, own.coefficient_mixture), strict=True))
     plain = _leave_out_mixtures(transposed, plan.shape)

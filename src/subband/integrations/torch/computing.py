@@ -19,8 +19,8 @@ from subband.arrays import as_computable
 from subband.engines.device_engine import ALIGNMENT, Chain
 from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.registry import get_engine
-from subband.integrations.torch.specs import ANY_SHAPE, Plan, list_keys, plan_merge, plan_split
-from subband.plan import TransformPlan
+from subband.integrations.torch.specs import ANY_SHAPE, Plan, plan_merge, plan_split
+from subband.plan import TransformPlan, list_keys
 from subband.schedule.adjoint import transpose_all, transpose_forward, transpose_inverse
 from subband.stationary import StationaryPlan
 from subband.typing import Direction

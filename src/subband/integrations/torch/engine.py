@@ -15,8 +15,8 @@ from subband.arrays import FunctionalArray
 from subband.engines.array import ArrayEngine
 from subband.errors import ArgumentError
 from subband.integrations.torch.operators import merge, merge_adjoint, split, split_adjoint
-from subband.integrations.torch.specs import Spec, list_keys, number_of
-from subband.plan import LevelPlan, TransformPlan
+from subband.integrations.torch.specs import Spec, number_of
+from subband.plan import LevelPlan, TransformPlan, list_keys
 from subband.stationary import StationaryPlan
 from subband.typing import Bands
 

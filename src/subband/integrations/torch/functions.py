@@ -11,8 +11,8 @@ from torch import Tensor
 from subband.arrays import FunctionalArray, map_arrays
 from subband.errors import ArgumentError, ArgumentTypeError, CoefficientsError
 from subband.integrations.torch.operators import check_tensor, list_details, merge, split
-from subband.integrations.torch.specs import ANY_SHAPE, Modes, Wavelets, find_number, list_keys, make_spec
-from subband.plan import transform_plan
+from subband.integrations.torch.specs import ANY_SHAPE, Modes, Wavelets, find_number, make_spec
+from subband.plan import list_keys, transform_plan
 from subband.pyramid import Pyramid
 from subband.stationary import stationary_transform_plan
 from subband.transforms.decomposition import choose_level, run_plan

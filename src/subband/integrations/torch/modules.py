@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from subband.errors import ArgumentError, CoefficientsError
 from subband.integrations.torch.operators import list_details, merge, split
-from subband.integrations.torch.specs import ANY_SHAPE, Modes, Wavelets, list_keys, make_spec, number_of
+from subband.integrations.torch.specs import ANY_SHAPE, Modes, Wavelets, make_spec, number_of
+from subband.plan import list_keys
 
 __all__ = ["DWT2", "IDWT2", "DWTn", "IDWTn", "Transform", "WaveletDenoise"]
 

@@ -10,7 +10,7 @@ from threading import Lock
 import torch
 
 from subband.errors import ArgumentError, CoefficientsError, ShapeError
-from subband.plan import LevelPlan, TransformPlan, axis_plan, transform_plan
+from subband.plan import LevelPlan, TransformPlan, axis_plan, list_keys, transform_plan
 from subband.stationary import StationaryPlan, stationary_plan
 from subband.transforms.arguments import ModeLike, wavelets_for_axes
 from subband.transforms.decomposition import choose_level, choose_modes
@@ -24,7 +24,6 @@ __all__ = [
     "Spec",
     "Wavelets",
     "find_number",
-    "list_keys",
     "list_shapes",
     "make_spec",
     "number_of",
@@ -144,11 +143,6 @@ def find_number(wavelet: Wavelets, mode: Modes | None, ndim: int, level: int | N
 def with_level(number: int, level: int) -> int:
     """Return the number of the same transform with so many levels."""
     return number_of(replace(_specs[number], level=level))
-
-
-def list_keys(ndim: int) -> list[str]:
-    """Return the names of all bands of a level, in the order of counting."""
-    return [f"{number:0{ndim}b}".replace("0", "a").replace("1", "d") for number in range(2**ndim)] if ndim else []
 
 
 def list_shapes(plan: Plan) -> list[tuple[int, ...]]:
