@@ -25,8 +25,9 @@ from subband.transforms.onedim import dwt, idwt
 from subband.transforms.packet_base import BaseNode
 from subband.transforms.packet_nodes import Node, Node2D, NodeND
 from subband.transforms.packets import WaveletPacket, WaveletPacket2D, WaveletPacketND
-from subband.transforms.packing import array_to_coeffs, coeffs_to_array, ravel_coeffs, unravel_coeffs
+from subband.transforms.packing import array_to_coeffs, coeffs_to_array
 from subband.transforms.padding import pad
+from subband.transforms.ravelling import ravel_coeffs, unravel_coeffs
 from subband.transforms.separable import FswavedecnResult, fswavedecn, fswaverecn
 from subband.transforms.stationary import iswt, iswt2, iswtn, swt, swt2, swtn
 from subband.transforms.stationary_levels import swt_max_level

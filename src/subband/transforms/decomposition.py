@@ -27,9 +27,9 @@ from subband.schedule.levels import merge_levels, split_levels
 from subband.stationary import StationaryTransformPlan, stationary_transform_plan
 from subband.transforms.arguments import ModeLike, modes_for_axes, normalise_axes, useful_levels, wavelets_for_axes
 from subband.transforms.chain import plan_inverse
+from subband.transforms.coefficient_lists import open_coefficients
 from subband.transforms.integers import as_integers, decompose_integers, reconstruct_integers
 from subband.transforms.levels import check_axes_fit, check_keys
-from subband.transforms.packing import open_coefficients
 from subband.transforms.padding import extend_axis
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet, WaveletLike
