@@ -9,10 +9,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from subband.arrays import allocate_zeros, assemble, find_owner, is_foreign, numpy_dtype, to_host
+from subband.arrays import allocate_zeros, find_owner, is_foreign, numpy_dtype, to_host
 from subband.errors import ArgumentError, CoefficientsError, DtypeError, FormatError, ShapeError
-from subband.plan import LevelPlan, TransformPlan
-from subband.pyramid_files import PyramidFile, describe_wavelet, read_pyramid_file, rebuild_plan, write_pyramid_file
+from subband.mosaic import Tones, arrange_bands
+from subband.plan import LevelPlan, TransformPlan, list_keys
+from subband.pyramid_files import (
+    FORMAT,
+    PyramidFile,
+    describe_plan,
+    read_pyramid_file,
+    rebuild_plan,
+    write_pyramid_file,
+)
 from subband.stationary import StationaryPlan, StationaryTransformPlan
 from subband.typing import Array, Bands
 from subband.wavelets import WaveletLike
@@ -20,9 +28,6 @@ from subband.wavelets import WaveletLike
 __all__ = ["Pyramid"]
 
 Plan: TypeAlias = TransformPlan | StationaryTransformPlan
-
-#: The version of the files that `Pyramid.save` writes.
-_FORMAT = 1
 
 #: What layers below compute for methods of pyramids, loaded when it is first asked for.
 _METHODS: dict[str, Callable[[], Callable[..., Any]]] = {}
@@ -152,7 +157,7 @@ class Pyramid:
                 return bands, key
         raise CoefficientsError(
             f"pyramid[{index!r}] is no band; use a level from 1, the finest, to {self.level} and one of "
-            f"{', '.join(map(repr, _detail_keys(len(self.axes))))}, or {(self.level, 'a' * len(self.axes))} for the "
+            f"{', '.join(map(repr, list_keys(len(self.axes))[1:]))}, or {(self.level, 'a' * len(self.axes))} for the "
             "approximation"
         )
 
@@ -377,20 +382,7 @@ class Pyramid:
             with owner.enter():
                 mosaic: Array = owner.give_back(owner.take(self, "approximation").mosaic())
                 return mosaic
-        mosaic = self.approximation.copy()
-        for bands, plan in zip(self.details, reversed(self.plan.levels), strict=True):
-            halves = _halves(plan)
-            shape = tuple(sum(halves[axis]) for axis in range(mosaic.ndim))
-            parts = []
-            for key, band in {"a" * len(self.axes): mosaic, **bands}.items():
-                corner = [slice(0, length) for length in shape]
-                for letter, axis in zip(key, self.axes, strict=True):
-                    low = halves[axis][0]
-                    corner[axis] = slice(0, low) if letter == "a" else slice(low, shape[axis])
-                fitting = tuple(slice(0, span.stop - span.start) for span in corner)
-                parts.append((tuple(corner), band[fitting]))
-            mosaic = assemble(parts, shape, mosaic, mosaic.dtype)
-        return mosaic
+        return arrange_bands(self.plan.levels, self.approximation, self.details)
 
     def picture(self, gain: float = 2.0) -> Array:
         """Return the mosaic as 8-bit grey values: the approximation as an image, details around mid-grey.
@@ -411,19 +403,11 @@ class Pyramid:
             raise DtypeError("a complex pyramid cannot be drawn as an image; draw its real or imaginary part")
         if not self.approximation.size:
             raise ShapeError(f"an array of shape {self.shape} cannot be drawn as an image: it is empty")
-        low, high = float(self.approximation.min()), float(self.approximation.max())
-        span = (high - low) or 1.0
-        middle = (high + low) / 2
-
-        def shift(band: Array, level: int, key: str) -> Array:
-            if "d" not in key:
-                return np.asarray(band, float)
-            # detail coefficients of deeper levels grow with the gain of the low-pass filter
-            weight = gain * 2.0 ** ((self.level - level) * len(self.axes) / 2)
-            return np.asarray(band * weight + middle)
-
-        pixels = (self.map(shift).mosaic() - low) * (255.0 / span)
-        return np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
+        tones = Tones.fit(self.approximation, gain)
+        count = len(self.axes)
+        return tones.draw(
+            self.map(lambda band, level, key: tones.shift(band, (self.level - level) * count, key)).mosaic()
+        )
 
     def save(self, path: str | os.PathLike[str], extra: Mapping[str, Array] | None = None) -> None:
         """Write the pyramid to a file, which appears under its name only when it is complete.
@@ -455,20 +439,8 @@ class Pyramid:
         ...     print(reconstruct(Pyramid.load(f"{folder}/nine.npz")))
         [0 1 2 3 4 5 6 7 8]
         """
-        plan = self.plan
-        about = {
-            "format": _FORMAT,
-            "shape": plan.shape,
-            "axes": plan.axes,
-            "wavelets": [describe_wavelet(wavelet) for wavelet in plan.wavelets],
-            "modes": plan.modes,
-            "level": plan.level,
-            "reversible": plan.reversible,
-            "stationary": self.is_stationary,
-            "dtype": self.dtype.str,
-        }
         bands = {(level, key): to_host(band) for level, key, band in self.bands()}
-        write_pyramid_file(path, PyramidFile(about, bands, extra or {}))
+        write_pyramid_file(path, PyramidFile(describe_plan(self.plan, self.dtype), bands, extra or {}))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Pyramid:
@@ -484,12 +456,12 @@ class Pyramid:
         content = read_pyramid_file(path)
         try:
             about = content.about
-            if about["format"] != _FORMAT:
+            if about["format"] != FORMAT:
                 raise FormatError(f"{os.fspath(path)!r} was written by a newer subband; update this one to read it")
             plan = rebuild_plan(about)
             count = len(plan.axes)
             details = [
-                {key: content.bands[level, key] for key in _detail_keys(count)} for level in range(plan.level, 0, -1)
+                {key: content.bands[level, key] for key in list_keys(count)[1:]} for level in range(plan.level, 0, -1)
             ]
             return cls(plan, content.bands[plan.level, "a" * count], details, about["dtype"])
         except FormatError:
@@ -534,19 +506,6 @@ def _fill(band: Any, value: Any) -> Any:
         # a Python number leaves the precision as it is
         number = value.item() if hasattr(value, "item") else value
         return owner.give_back(allocate_zeros(band.shape, owner.take(band, "band")) + number)
-
-
-def _detail_keys(count: int) -> list[str]:
-    """Return the keys of a level's details for `count` axes, in the order of counting."""
-    return [f"{number:0{count}b}".replace("0", "a").replace("1", "d") for number in range(1, 2**count)]
-
-
-def _halves(plan: LevelPlan) -> dict[int, tuple[int, ...]]:
-    """Return for each axis the lengths that the low and the high part have in a mosaic."""
-    halves: dict[int, tuple[int, ...]] = {axis: (length,) for axis, length in enumerate(plan.shape)}
-    for axis, axis_plan in zip(plan.axes, plan.plans, strict=True):
-        halves[axis] = ((axis_plan.length + 1) // 2, axis_plan.length // 2)
-    return halves
 
 
 def _check_bands(plan: Plan, approximation: Array, details: Sequence[Mapping[str, Array]]) -> None:

@@ -24,7 +24,18 @@ from subband.stationary import StationaryTransformPlan, stationary_transform_pla
 from subband.typing import Array
 from subband.wavelets import LiftingScheme, Step, Wavelet
 
-__all__ = ["HDF5_SUFFIXES", "PyramidFile", "read_pyramid_file", "write_pyramid_file"]
+__all__ = [
+    "FORMAT",
+    "HDF5_SUFFIXES",
+    "PyramidFile",
+    "describe_plan",
+    "read_pyramid_file",
+    "rebuild_plan",
+    "write_pyramid_file",
+]
+
+#: The version of the files that are written.
+FORMAT = 1
 
 #: Endings of names under which a pyramid is written as HDF5; all others are written as ``.npz``.
 HDF5_SUFFIXES = (".h5", ".hdf5")
@@ -171,6 +182,21 @@ def _load_h5py() -> Any:
     return h5py
 
 
+def describe_plan(plan: TransformPlan | StationaryTransformPlan, dtype: np.dtype[Any]) -> dict[str, Any]:
+    """Describe the plan of a pyramid for its file, with the dtype of the array that was transformed."""
+    return {
+        "format": FORMAT,
+        "shape": plan.shape,
+        "axes": plan.axes,
+        "wavelets": [_describe_wavelet(wavelet) for wavelet in plan.wavelets],
+        "modes": plan.modes,
+        "level": plan.level,
+        "reversible": plan.reversible,
+        "stationary": isinstance(plan, StationaryTransformPlan),
+        "dtype": dtype.str,
+    }
+
+
 def rebuild_plan(about: Mapping[str, Any]) -> TransformPlan | StationaryTransformPlan:
     """Return the plan of a pyramid as its file describes it."""
     shape, axes, modes = tuple(about["shape"]), tuple(about["axes"]), tuple(about["modes"])
@@ -180,7 +206,7 @@ def rebuild_plan(about: Mapping[str, Any]) -> TransformPlan | StationaryTransfor
     return transform_plan(shape, axes, wavelets, modes, about["level"], about["reversible"])
 
 
-def describe_wavelet(wavelet: Wavelet) -> dict[str, Any]:
+def _describe_wavelet(wavelet: Wavelet) -> dict[str, Any]:
     """Describe a wavelet for a file: its name if the catalogue has it, else its filters or lifting steps."""
     if wavelet.is_catalogued:
         return {"name": wavelet.name}

@@ -111,7 +111,7 @@ def test_failed_saves_leave_what_was_there(tmp_path, monkeypatch):
 
 
 def test_files_of_a_later_format_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("subband.pyramid._FORMAT", 2)
+    monkeypatch.setattr("subband.pyramid_files.FORMAT", 2)
     decompose(np.ones(9), level=1).save(tmp_path / "later.npz")
     monkeypatch.undo()
     with pytest.raises(FormatError, match="newer subband"):
