@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,8 +19,18 @@ from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.engines.fixed import FixedPass, FixedPasses
 from subband.enhance.fixed_lanes import HostPasses
+from subband.enhance.fixed_scales import (
+    Compensation,
+    Scaling,
+    bound_roundings,
+    compensate,
+    fit_range,
+    scale_band,
+    span_range,
+    sum_negative,
+)
 from subband.errors import ArgumentError, ArgumentTypeError, AxesError, DtypeError, LevelError, ModeError, ShapeError
-from subband.plan import AxisPlan, TransformPlan, axis_plan, transform_plan
+from subband.plan import AxisPlan, TransformPlan, axis_plan, list_keys, transform_plan
 from subband.pyramid import Pyramid
 from subband.transforms.arguments import normalise_axes
 from subband.transforms.decomposition import choose_level
@@ -33,28 +42,10 @@ __all__ = ["Compensation", "FixedPoint", "Scaling", "draw_bands", "plan_pass"]
 #: The modes that repeat samples. Others make up numbers, which may leave the range or mean something else in a band.
 _MODES = ("symmetric", "reflect", "constant", "periodic", "periodization", "whole")
 
-#: Levels whose gain is computed from their filter, which doubles in length with each.
-_MOST_FILTERS = 10
-
 #: How an engine is named.
 EngineLike: TypeAlias = str | Engine | None
 
 _host = HostPasses()
-
-
-class Scaling(NamedTuple):
-    """How a coefficient is held: as the number ``scale * coefficient + bias``."""
-
-    scale: float
-    bias: float
-
-
-class Compensation(NamedTuple):
-    """How a filter's part of a sample is found again: ``scale * sum + even``, or ``+ odd`` for odd samples."""
-
-    scale: float
-    even: float
-    odd: float
 
 
 @dataclass(frozen=True)
@@ -159,12 +150,12 @@ class FixedPoint:
     @property
     def low(self) -> Scaling:
         """What follows a pass of the low-pass filter: the paper's s_h and b_h."""
-        return _fit_range(self._wavelet.dec_lo)
+        return fit_range(self._wavelet.dec_lo)
 
     @property
     def high(self) -> Scaling:
         """What follows a pass of the high-pass filter: the paper's s_g and b_g."""
-        return _fit_range(self._wavelet.dec_hi)
+        return fit_range(self._wavelet.dec_hi)
 
     @property
     def compensation(self) -> tuple[Compensation, Compensation]:
@@ -180,13 +171,7 @@ class FixedPoint:
         1.6730 -0.0915 -0.0915
         1.6730 -0.5915 +0.5915
         """
-        wavelet = self._wavelet
-        low, high = (
-            Compensation(_span(taps), least * sum(inverse[0::2]), least * sum(inverse[1::2]))
-            for taps, inverse in ((wavelet.dec_lo, wavelet.rec_lo), (wavelet.dec_hi, wavelet.rec_hi))
-            for least in [_sum_negative(taps)]
-        )
-        return low, high
+        return compensate(self._wavelet)
 
     def scaling(self, level: int, key: str) -> Scaling:
         """Return scale and bias of the coefficients of a band, relative to the image.
@@ -213,12 +198,7 @@ class FixedPoint:
         _check_count(level, "level")
         if not isinstance(key, str) or not key or set(key) - {"a", "d"} or (level == 0 and "d" in key):
             raise ArgumentError(f"key={key!r} names no band of level {level}; use a letter an axis, such as 'aa'")
-        scale, bias = 1.0, 0.0
-        for letter in "a" * len(key) * (level - 1) + key * (level > 0):
-            taps = self._wavelet.dec_lo if letter == "a" else self._wavelet.dec_hi
-            fit = _fit_range(taps)
-            scale, bias = scale * fit.scale, bias * fit.scale * sum(taps) + fit.bias
-        return Scaling(scale, bias)
+        return scale_band(self._wavelet, level, key)
 
     def bound_error(self, level: int, dimensions: int = 2) -> float:
         """Return how far from what it was a sample may be at most, in units of the last of `bits`.
@@ -246,26 +226,7 @@ class FixedPoint:
         """
         _check_count(level, "level")
         _check_count(dimensions, "dimensions")
-        wavelet = self._wavelet
-        low, high = (
-            np.abs(inverse) * _span(taps)
-            for taps, inverse in ((wavelet.dec_lo, wavelet.rec_lo), (wavelet.dec_hi, wavelet.rec_hi))
-        )
-        # A pass rounds by half a unit, or clamps by its bias, after as many additions in float32 as there are taps.
-        once = max(0.5, self.low.bias, self.high.bias) + (wavelet.dec_len + wavelet.rec_len) * 2.0 ** (self.bits - 24)
-        both = max(low[phase::2].sum() + high[phase::2].sum() for phase in (0, 1))
-        added = once * sum(both**number + both ** (number + 1) for number in range(dimensions))
-        # What a level adds goes through the low-pass filters of all levels above it.
-        gains, path = [1.0], np.ones(1)
-        for number in range(1, level):
-            if number > _MOST_FILTERS:
-                gains.append(gains[_MOST_FILTERS] * gains[number - _MOST_FILTERS])
-                continue
-            spread = np.zeros((wavelet.rec_len - 1) * 2 ** (number - 1) + 1)
-            spread[:: 2 ** (number - 1)] = wavelet.rec_lo
-            path = np.convolve(path, spread * _span(wavelet.dec_lo))
-            gains.append(max(np.abs(path[phase :: 2**number]).sum() for phase in range(2**number)))
-        return float(added * sum(gain**dimensions for gain in gains[:level]))
+        return bound_roundings(self._wavelet, self.bits, level, dimensions)
 
     def forward(
         self, picture: Any, level: int | None = None, axes: int | Sequence[int] = (-2, -1), engine: EngineLike = None
@@ -363,7 +324,7 @@ class FixedPoint:
             bands = {"a" * count: band, **details}
             for position, (axis, along) in enumerate(zip(plan.axes, level_plan.plans, strict=True)):
                 task = plan_pass(self, "inverse", along)
-                keys = map("".join, product("ad", repeat=count - position - 1))
+                keys = list_keys(count - position - 1)
                 bands = {key: passes.merge(task, axis, bands["a" + key], bands["d" + key]) for key in keys}
             band = bands[""]
         whole: Array = passes.leave(band, pyramid.dtype)
@@ -483,7 +444,7 @@ def plan_pass(fixed: FixedPoint, direction: Direction, plan: AxisPlan) -> FixedP
         index, sources = plan.extend_coefficients(start, stop).index // 2, (start % 2, (start + 1) % 2)
         is_high = np.arange(start, start + bank.width) % 2
         filters = (wavelet.dec_lo, wavelet.dec_hi)
-        spans, negatives = (np.array([*map(f, filters)])[is_high] for f in (_span, _sum_negative))
+        spans, negatives = (np.array([*map(f, filters)])[is_high] for f in (span_range, sum_negative))
         rows = [np.multiply(row, spans) for row in bank.taps]
         biases = [float(np.dot(row, negatives)) for row in bank.taps]
     unit = 2.0 ** (width - bits)
@@ -509,18 +470,3 @@ def _check_count(count: int, name: str) -> None:
     """Check a number of levels or axes."""
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
         raise LevelError(f"{name}={count!r} is not a number of {name}s; use an integer of 0 or more")
-
-
-def _sum_negative(taps: Sequence[float]) -> float:
-    """Return the least that a filter makes of numbers from 0 to 1."""
-    return sum(min(0.0, tap) for tap in taps)
-
-
-def _span(taps: Sequence[float]) -> float:
-    """Return how far the least and the most are apart that a filter makes of numbers from 0 to 1."""
-    return sum(abs(tap) for tap in taps)
-
-
-def _fit_range(taps: Sequence[float]) -> Scaling:
-    """Return what brings the sums of a filter into the range of its samples."""
-    return Scaling(1 / _span(taps), abs(_sum_negative(taps)) / _span(taps))
