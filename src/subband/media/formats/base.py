@@ -36,6 +36,11 @@ class Reading:
     series: str | None = None
     dataset: str | None = None
 
+    @property
+    def video(self) -> dict[str, Any]:
+        """What every source of video takes."""
+        return {name: getattr(self, name) for name in ("colours", "quick", "tolerant", "most_pixels")}
+
 
 @dataclass(frozen=True)
 class Writing:

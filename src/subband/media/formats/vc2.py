@@ -15,13 +15,7 @@ __all__ = ["FORMATS"]
 def _open(path: Path, reading: Reading) -> Source:
     from subband.media.vc2 import Vc2Source
 
-    return Vc2Source(
-        path,
-        colours=reading.colours,
-        quick=reading.quick,
-        tolerant=reading.tolerant,
-        most_pixels=reading.most_pixels,
-    )
+    return Vc2Source(path, **reading.video)
 
 
 def _create(path: Path, info: SourceInfo, writing: Writing) -> Sink:

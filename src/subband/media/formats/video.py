@@ -16,13 +16,7 @@ __all__ = ["FORMATS"]
 
 
 def _open(path: Path, reading: Reading) -> Source:
-    return FilmSource(
-        path,
-        colours=reading.colours,
-        quick=reading.quick,
-        tolerant=reading.tolerant,
-        most_pixels=reading.most_pixels,
-    )
+    return FilmSource(path, **reading.video)
 
 
 def _create(path: Path, info: SourceInfo, writing: Writing) -> Sink:
