@@ -6,9 +6,10 @@ order, with other axes before, between and behind them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -31,6 +32,8 @@ __all__ = [
     "stationary_cases",
     "wavelets",
 ]
+
+P = TypeVar("P", LevelPlan, StationaryPlan)
 
 #: Samples of a case at most: the reference engine takes its time.
 LARGEST = 6000
@@ -107,10 +110,13 @@ def samples(
     return as_layout(x, draw(st.sampled_from(layouts)))
 
 
-class LevelCase:
-    """One level, and an array for it."""
+class _Case(Generic[P]):
+    """A level of any kind, and an array for it."""
 
-    def __init__(self, plan: LevelPlan, x: Array) -> None:
+    #: What a report says of the transform along an axis, beside its wavelet.
+    _about: ClassVar[Callable[[Any], str]]
+
+    def __init__(self, plan: P, x: Array) -> None:
         self.plan = plan
         self.x = x
 
@@ -121,10 +127,16 @@ class LevelCase:
 
     def __repr__(self) -> str:
         axes = ", ".join(
-            f"axis {axis}: {plan.wavelet.name!r} {plan.mode!r}"
+            f"axis {axis}: {plan.wavelet.name!r} {type(self)._about(plan)}"
             for axis, plan in zip(self.plan.axes, self.plan.plans, strict=True)
         )
         return f"<{self.x.dtype} {self.plan.shape} of strides {self.x.strides}; {axes}>"
+
+
+class LevelCase(_Case[LevelPlan]):
+    """One level, and an array for it."""
+
+    _about = staticmethod(lambda plan: repr(plan.mode))
 
 
 @st.composite
@@ -147,24 +159,10 @@ def reversible_cases(draw: st.DrawFn) -> LevelCase:
     return LevelCase(plan, draw(samples(frame.shape, ("int32", "int64"))))
 
 
-class StationaryCase:
+class StationaryCase(_Case[StationaryPlan]):
     """One undecimated level, and an array for it."""
 
-    def __init__(self, plan: StationaryPlan, x: Array) -> None:
-        self.plan = plan
-        self.x = x
-
-    @property
-    def wavelets(self) -> tuple[Wavelet, ...]:
-        """The wavelet of each axis."""
-        return tuple(plan.wavelet for plan in self.plan.plans)
-
-    def __repr__(self) -> str:
-        axes = ", ".join(
-            f"axis {axis}: {plan.wavelet.name!r} step {plan.step}"
-            for axis, plan in zip(self.plan.axes, self.plan.plans, strict=True)
-        )
-        return f"<{self.x.dtype} {self.plan.shape} of strides {self.x.strides}; {axes}>"
+    _about = staticmethod(lambda plan: f"step {plan.step}")
 
 
 @st.composite
