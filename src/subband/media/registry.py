@@ -151,8 +151,7 @@ def _open_whole(
 
 def _open_video(name: Path | str, reading: Reading) -> FilmSource:
     """Open what FFmpeg is to find out about."""
-    about = {key: getattr(reading, key) for key in ("colours", "quick", "tolerant", "most_pixels")}
-    return FilmSource(name, **about)
+    return FilmSource(name, **reading.video)
 
 
 def open_video(name: PathLike, *, colours: Literal["rgb", "ycbcr"] = "rgb") -> FilmSource:
