@@ -41,6 +41,18 @@ def test_pyramid_is_written(source, tmp_path):
     assert group.attrs["ome"]["multiscales"][0]["type"] == "wavelet approximation (cdf97)"
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "int32"])
+def test_levels_of_large_integers_are_rounded(tmp_path, dtype):
+    stored = zarr.create_array(str(tmp_path / "in.zarr"), shape=(24, 20), chunks=(24, 20), dtype=dtype)
+    stored[...] = np.arange(20) + 999
+    result = run("pyramid", tmp_path / "in.zarr", tmp_path / "out.ome.zarr", "--level", 1)
+    assert result.exit_code == 0, result.output
+    level = zarr.open_array(str(tmp_path / "out.ome.zarr"), path="1", mode="r")[...]
+    assert level.dtype == dtype
+    # every second sample of a straight line, which keeps its values up to rounding at the far end
+    np.testing.assert_array_equal(level[:, :8], np.broadcast_to(np.arange(0, 16, 2) + 999, (12, 8)))
+
+
 def test_pyramid_is_resumed(source, tmp_path):
     out = tmp_path / "out.ome.zarr"
     assert run("pyramid", source, out, "--level", 1, "--chunks", 32).exit_code == 0

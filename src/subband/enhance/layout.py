@@ -23,6 +23,7 @@ __all__ = [
     "find_layout",
     "find_stack",
     "map_stack",
+    "round_to",
 ]
 
 #: Channels of a pixel of colour, and of one that has an alpha channel too.
@@ -234,9 +235,24 @@ def as_dtype(pixels: Any, dtype: Any) -> Any:
         return pixels
     if is_opencl(pixels) or pixels.dtype.kind in "iu":
         return pixels
+    return round_to(pixels, dtype)
+
+
+def round_to(pixels: Any, dtype: np.dtype[Any]) -> Any:
+    """Return floating-point pixels as integers of any size, rounded and clipped.
+
+    Examples
+    --------
+    >>> round_to(np.array([-0.6, 1e10], np.float32), np.dtype(np.int32))
+    array([        -1, 2147483520], dtype=int32)
+    """
     xp = namespace(pixels, "an image")
     limits = np.iinfo(dtype)
-    return xp.clip(xp.rint(pixels), limits.min, limits.max).astype(dtype.newbyteorder("="))
+    most = pixels.dtype.type(limits.max)
+    if float(most) > limits.max:
+        # what floating point makes of the largest integer would wrap around
+        most = np.nextafter(most, pixels.dtype.type(0))
+    return xp.clip(xp.rint(pixels), limits.min, most).astype(dtype.newbyteorder("="))
 
 
 def _find_nonfinite(pixels: Any, layout: Layout) -> Array | None:

@@ -11,7 +11,7 @@ import numpy as np
 from subband._version import __version__
 from subband.enhance.blockwise import Findings
 from subband.enhance.enhancer import Enhancer
-from subband.enhance.layout import as_dtype
+from subband.enhance.layout import round_to
 from subband.errors import LevelError
 from subband.integrations.dask.engine import DaskEngine
 from subband.integrations.dask.enhancement import enhance, measure
@@ -201,8 +201,8 @@ def _find_offset(wavelet: Wavelet, mode: str) -> float:
 def _scale_back(block: Array, factor: float, dtype: np.dtype[Any]) -> Array:
     """Return an approximation in the units and the dtype of the samples."""
     scaled = block * block.dtype.type(factor)
-    result: Array = as_dtype(scaled, dtype)
-    return result if result.dtype == dtype else result.astype(dtype)
+    result: Array = round_to(scaled, dtype) if dtype.kind in "iu" else scaled.astype(dtype)
+    return result
 
 
 def _count_levels(shape: tuple[int, ...], space: tuple[int, ...], levels: int | None) -> int:
