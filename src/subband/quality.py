@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from subband.arrays import to_host
-from subband.errors import ArgumentError, ShapeError
+from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from subband.typing import Array
 
 __all__ = ["measure_psnr", "measure_ssim", "psnr", "ssim"]
@@ -36,9 +36,12 @@ def psnr(image: Any, original: Any, peak: float | None = None, *, data_range: fl
     Raises
     ------
     ShapeError
-        If the shapes differ.
+        If the shapes differ, or there is no pixel.
+    DtypeError
+        If one of them holds no real numbers.
     ArgumentError
-        If both hold floating point, and `peak` is left out; or if `peak` and `data_range` differ.
+        If both hold floating point, and `peak` is left out; if it is not positive; or if `peak` and `data_range`
+        differ.
 
     See Also
     --------
@@ -85,8 +88,11 @@ def ssim(
     ------
     ShapeError
         If the shapes differ, or the images are smaller than the window.
+    DtypeError
+        If one of them holds no real numbers.
     ArgumentError
-        If both hold floating point, and `peak` is left out; or if `peak` and `data_range` differ.
+        If both hold floating point, and `peak` is left out; if it is not positive; or if `peak` and `data_range`
+        differ.
 
     See Also
     --------
@@ -188,14 +194,32 @@ def _blur(x: Array) -> Array:
 def _check_shapes(image: Array, original: Array) -> None:
     if image.shape != original.shape:
         raise ShapeError(f"image has shape {image.shape} and original {original.shape}; they must be the same")
+    if not image.size:
+        raise ShapeError(f"image has shape {image.shape}; it needs at least 1 pixel")
+    for name, array in (("image", image), ("original", original)):
+        if array.dtype.kind not in "biuf":
+            raise DtypeError(f"{name} has dtype {array.dtype}; images of real numbers are compared")
+
+
+def _check_peak(name: str, peak: Any) -> float:
+    """Return the largest value that a sample can have, which has to be one."""
+    try:
+        number = float(peak)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{name}={peak!r} is not a number; use one such as 1 or 255") from None
+    if not 0 < number < inf:
+        raise ArgumentError(f"{name}={peak} is no largest value of a sample; use a positive number such as 1 or 255")
+    return number
 
 
 def _choose_peak(image: Array, original: Array, peak: float | None, data_range: float | None) -> float:
     """Return the largest value of the shorter integer dtype, unless another peak is given."""
     if None not in (peak, data_range) and peak != data_range:
         raise ArgumentError(f"peak={peak} and data_range={data_range} mean the same; give one of them")
-    if (given := data_range if peak is None else peak) is not None:
-        return given
+    if peak is not None:
+        return _check_peak("peak", peak)
+    if data_range is not None:
+        return _check_peak("data_range", data_range)
     kinds = [array.dtype for array in (original, image) if array.dtype.kind in "iu" and array.dtype.itemsize <= 2]
     if not kinds:
         raise ArgumentError(

@@ -5,7 +5,7 @@ import pytest
 from skimage import metrics
 
 from subband import data
-from subband.errors import ArgumentError, ShapeError
+from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from subband.quality import measure_psnr, measure_ssim, psnr, ssim
 
 
@@ -68,3 +68,25 @@ def test_scikit_images_words_are_understood():
     assert ssim(*channels_first, data_range=1, channel_axis=0) == pytest.approx(ssim(image, other, 1))
     with pytest.raises(ArgumentError, match="give one of them"):
         psnr(image, other, peak=1, data_range=255)
+
+
+@pytest.mark.parametrize("measure", [psnr, ssim])
+def test_a_peak_is_a_positive_number(measure):
+    image, other = np.zeros((16, 16)), np.ones((16, 16))
+    for peak in (0, -255, np.nan, np.inf):
+        with pytest.raises(ArgumentError, match=f"peak={peak} is no largest value"):
+            measure(image, other, peak)
+    with pytest.raises(ArgumentError, match="data_range=0 is no largest value"):
+        measure(image, other, data_range=0)
+    with pytest.raises(ArgumentTypeError, match="peak='white' is not a number"):
+        measure(image, other, "white")
+
+
+@pytest.mark.parametrize("measure", [psnr, ssim])
+def test_what_cannot_be_compared_is_refused(measure):
+    with pytest.raises(ShapeError, match="at least 1"):
+        measure(np.zeros((0, 16)), np.zeros((0, 16)), 1)
+    with pytest.raises(DtypeError, match="image has dtype complex128"):
+        measure(np.zeros((16, 16), complex), np.zeros((16, 16)), 1)
+    with pytest.raises(DtypeError, match="original has dtype <U1"):
+        measure(np.zeros((1, 1)), np.array([["a"]]), 1)
