@@ -8,16 +8,16 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from subband.arrays import as_numbers, find_kind
+from subband.arrays import as_numbers, find_kind, is_opencl
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively
-from subband.enhance.blind import NoiseReport, find_noise
+from subband.enhance.blind import NoiseReport
 from subband.enhance.enhancer import Enhancer
-from subband.enhance.layout import as_dtype
+from subband.enhance.layout import round_to
 from subband.enhance.methods import Method
 from subband.enhance.models import NoiseModel, NoiseName, find_model
 from subband.enhance.stages import Denoise
-from subband.errors import ArgumentError
+from subband.errors import ArgumentError, ArgumentTypeError, DtypeError
 from subband.typing import Array, ArrayT
 from subband.wavelets import WaveletLike
 
@@ -168,11 +168,11 @@ def denoise(
     ShapeError
         If the array is not an image, or the mask does not fit.
     DtypeError
-        If it holds no real numbers.
+        If it holds no real numbers, or `out_dtype` would not.
     ArgumentError
         If `sigma` is negative or not finite, or pixels are not finite.
     ArgumentTypeError
-        If `sigma` is not a number.
+        If `sigma` is not a number, or `out_dtype` is no dtype.
     LevelError
         If there are more levels than make sense.
 
@@ -217,9 +217,11 @@ def denoise(
     else:
         enhancer = _make_enhancer(*settings)
     if out_dtype is not None:
-        # integers are rounded once, at the end
-        working = np.float64 if np.dtype(out_dtype) == np.float64 else np.float32
-        image = call_natively(_convert, {0: "image"}, (image, working), {}, "cpu")
+        out_dtype = _read_dtype(out_dtype)
+        # integers are rounded once, at the end; float32 tells those of 16 bits apart
+        is_wide = out_dtype.itemsize > (2 if out_dtype.kind in "iu" else 4)
+        working = np.float64 if is_wide else np.float32
+        image = call_natively(_convert, {0: "image"}, (image, np.dtype(working)), {}, "cpu")
     result: Any = enhancer.apply(
         image, axes=axes, channel_axis=channel_axis, mask=mask, nonfinite=nonfinite, engine=engine
     )
@@ -249,13 +251,15 @@ def denoise_with_report(
     noise: NoiseName | str | NoiseModel = "auto",
     axes: Sequence[int] | None = None,
     channel_axis: int | Literal["auto"] | None = "auto",
+    mask: Any = None,
+    nonfinite: Literal["refuse", "mask"] | str = "refuse",
     **settings: Any,
 ) -> Denoised:
     """Denoise an image by the model of noise that it has, and say which that is and how sure.
 
     Parameters
     ----------
-    image, axes, channel_axis
+    image, axes, channel_axis, mask, nonfinite
         As in `denoise`.
     noise : str or NoiseModel
         With ``'auto'``, white, signal-dependent or correlated noise is chosen by tests on the image. Any other model
@@ -280,9 +284,9 @@ def denoise_with_report(
     >>> subband.psnr(result.image, clean, 255) > 30
     True
     """
-    report = find_noise(image, axes=axes, channel_axis=channel_axis)
-    model = report.choose(find_model(noise))
-    return Denoised(denoise(image, noise=model, axes=axes, channel_axis=channel_axis, **settings), report)
+    where: dict[str, Any] = {"axes": axes, "channel_axis": channel_axis, "mask": mask, "nonfinite": nonfinite}
+    chain, report = Enhancer(noise=find_model(noise)).find_noise(image, **where)
+    return Denoised(denoise(image, noise=chain.model, **where, **settings), report)
 
 
 @lru_cache(maxsize=64, typed=True)
@@ -293,10 +297,20 @@ def _make_enhancer(
     return Enhancer((Denoise(method, wavelet, level, mode, strength, boundary, form=form),), *more)
 
 
-def _convert(image: Any, dtype: Any) -> Any:
+def _read_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype that a result is to have, which has to hold pixels."""
+    try:
+        wanted: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise ArgumentTypeError(f"out_dtype={dtype!r} is not a dtype of NumPy; use one such as np.float32") from None
+    if wanted.kind not in "iuf":
+        raise DtypeError(f"out_dtype={wanted} holds no pixels; use one of integers or of floating point")
+    return wanted
+
+
+def _convert(image: Any, dtype: np.dtype[Any]) -> Any:
     """Return a native image of another dtype, rounded and clipped where that is one of integers."""
     pixels = as_numbers(image, "image") if isinstance(image, np.ndarray) or find_kind(image) is None else image
-    dtype = np.dtype(dtype)
-    if dtype.kind in "iu":
-        return as_dtype(pixels, dtype)
+    if dtype.kind in "iu" and pixels.dtype.kind == "f" and not is_opencl(pixels):
+        return round_to(pixels, dtype)
     return pixels if pixels.dtype.kind == "c" else pixels.astype(dtype)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from subband.arrays import is_functional
+from subband.arrays import is_functional, to_host
 from subband.engines import Engine
 from subband.engines.dispatch import call_natively, engine_for
 from subband.enhance.blind import NoiseReport, find_noise
@@ -212,13 +212,15 @@ class Enhancer:
         *,
         axes: Sequence[int] | None = None,
         channel_axis: int | Literal["auto"] | None = "auto",
+        mask: Any = None,
+        nonfinite: Literal["refuse", "mask"] | str = "refuse",
     ) -> tuple[Enhancer, NoiseReport]:
         """Return the chain with all that its noise model finds in an image, and the report on what was found.
 
         Parameters
         ----------
-        image, axes, channel_axis
-            As in `apply`.
+        image, axes, channel_axis, mask, nonfinite
+            As in `apply`; what is not known is filled smoothly before.
 
         Returns
         -------
@@ -235,6 +237,11 @@ class Enhancer:
         >>> report.kind, report.confidence > 0.9, chain.model == report.model
         ('white', True, True)
         """
+        pixels = check_pixels(to_host(image), "image")
+        layout = find_layout(pixels.shape, axes, channel_axis)
+        if (known := check_mask(pixels, layout, mask, nonfinite)) is not None:
+            arranged = arrange(pixels, layout)
+            image = arranged.put_back(fill_gaps(arranged.pixels, known))
         report = find_noise(image, axes=axes, channel_axis=channel_axis)
         return replace(self, noise=report.choose(self.model)), report
 

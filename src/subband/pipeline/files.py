@@ -320,7 +320,7 @@ def choose_work(
         if info.kind == "volume":
             # one that does not fit into memory is refused before it is read
             VolumeWork(info, enhancer, engine=engine, memory=memory, nonfinite=nonfinite, reopen=reopen)
-        return NoiseSearch(info, enhancer, choose)
+        return NoiseSearch(info, enhancer, choose, nonfinite)
     enhancer = scale_enhancer(enhancer, choose_scale(info))
     if view != "synthesis":
         if info.kind == "volume":
@@ -359,6 +359,8 @@ class NoiseSearch:
         Whose noise model needs an image.
     choose : callable
         Returns the work of an enhancer whose model is known.
+    nonfinite : {"refuse", "mask"}
+        As in `enhance_file`.
 
     Attributes
     ----------
@@ -366,11 +368,14 @@ class NoiseSearch:
         What was found, as soon as there was a frame; its numbers are those of the pixels.
     """
 
-    def __init__(self, info: SourceInfo, enhancer: Enhancer, choose: Callable[[Enhancer], Work]) -> None:
+    def __init__(
+        self, info: SourceInfo, enhancer: Enhancer, choose: Callable[[Enhancer], Work], nonfinite: str = "refuse"
+    ) -> None:
         self.noise: NoiseReport | None = None
         self._info = info
         self._enhancer = enhancer
         self._choose = choose
+        self._nonfinite = nonfinite
 
     def __call__(self, frames: Iterator[Array]) -> Iterator[Array]:
         """Apply the enhancer to frames."""
@@ -381,7 +386,9 @@ class NoiseSearch:
         image = np.stack(first) if is_volume else first[0]
         space = (0, 1, 2) if is_volume else (0, 1)
         channel_axis = image.ndim - 1 if image.ndim > len(space) else None
-        known, self.noise = self._enhancer.find_noise(image, axes=space, channel_axis=channel_axis)
+        known, self.noise = self._enhancer.find_noise(
+            image, axes=space, channel_axis=channel_axis, nonfinite=self._nonfinite
+        )
         # the work counts as 8 bits do, whatever the pixels are
         model = scale_model(known.model, 1 / choose_scale(self._info))
         return self._choose(replace(known, noise=model))(chain(first, frames))

@@ -5,10 +5,18 @@ import pytest
 import skimage.data
 
 from subband import Wavelet, data, decompose
-from subband.enhance import Denoise, Enhancer, denoise, estimate_noise, estimate_sigma, measure_gains
+from subband.enhance import (
+    Denoise,
+    Enhancer,
+    denoise,
+    denoise_with_report,
+    estimate_noise,
+    estimate_sigma,
+    measure_gains,
+)
 from subband.enhance.colour import FROM_OPPONENTS, TO_OPPONENTS
 from subband.enhance.methods import list_methods
-from subband.errors import SubbandError
+from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, SubbandError
 from subband.quality import measure_psnr
 
 METHODS = [method.name for method in list_methods()]
@@ -211,3 +219,43 @@ def test_out_dtype_keeps_fractions_and_rounds_once():
     assert np.abs(denoise(noisy).astype(float) - rounded).max() <= 1
     np.testing.assert_array_equal(denoise(noisy, out_dtype=np.uint8), rounded)
     assert denoise(noisy.astype(float), out_dtype=np.uint16).dtype == np.uint16
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int32", "uint64", "int64"])
+def test_results_have_the_dtype_that_is_asked_for(dtype):
+    pixels = np.linspace(-3e19, 3e19, 64).reshape(8, 8)
+    found = denoise(pixels, sigma=0.0, out_dtype=dtype)
+    assert found.dtype == np.dtype(dtype)
+    # what is beyond the range ends at its limit, and does not wrap around
+    limits = np.iinfo(dtype)
+    assert found[0, 0] == limits.min
+    assert limits.max - 2048 <= int(found[-1, -1]) <= limits.max
+
+
+def test_integers_of_32_bits_are_exact():
+    pixels = np.array([[2**31 - 1, 16_777_217], [-(2**31), 123_456_789]], np.int32)
+    np.testing.assert_array_equal(denoise(pixels, sigma=0.0, out_dtype=np.int32), pixels)
+    np.testing.assert_array_equal(denoise(pixels, sigma=0.0), pixels)
+
+
+def test_dtypes_that_hold_no_pixels_are_refused():
+    for dtype in (bool, complex, "U3"):
+        with pytest.raises(DtypeError, match=" holds no pixels"):
+            denoise(np.ones((8, 8)), out_dtype=dtype)
+    with pytest.raises(ArgumentTypeError, match="out_dtype='pixels' is not a dtype"):
+        denoise(np.ones((8, 8)), out_dtype="pixels")
+
+
+def test_noise_is_looked_for_beside_gaps():
+    noisy = add_noise(data.camera().astype(np.float64), 10.0)
+    holes = noisy.copy()
+    holes[100:110, 200:220] = np.nan
+    with pytest.raises(ArgumentError, match="NaN or infinite"):
+        denoise_with_report(holes)
+    image, report = denoise_with_report(holes, nonfinite="mask")
+    whole = denoise_with_report(noisy).report
+    assert (report.kind, report.sigma) == (whole.kind, pytest.approx(whole.sigma, rel=0.02))
+    np.testing.assert_array_equal(np.isnan(image), np.isnan(holes))
+    mask = ~np.isnan(holes)
+    holes[~mask] = 1e6
+    assert denoise_with_report(holes, mask=mask).report.sigma == pytest.approx(report.sigma)
