@@ -81,7 +81,8 @@ def _tabulate(comparison: Comparison, first: Path, second: Path) -> Any:
         table.add_column(heading, justify="right")
 
     def write(psnr: float, ssim: float | None, largest: float) -> tuple[str, str, str]:
-        decibels = "identical" if psnr == float("inf") else f"{psnr:.2f} dB"
+        same = "identical" if comparison.is_same_elsewhere else "no difference"
+        decibels = same if psnr == float("inf") else f"{psnr:.2f} dB"
         return decibels, "" if ssim is None else f"{ssim:.4f}", f"{largest:g}"
 
     frames = comparison.frames

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from subband.errors import ShapeError
-from subband.media.base import Source, SourceInfo
+from subband.media.base import Frame, Source, SourceInfo
 from subband.pipeline.relay import Observe, Progress
 from subband.quality import measure_ssim
 from subband.typing import Array
@@ -65,6 +65,8 @@ class Comparison:
         What white is in them.
     remark : str
         What has to be said about the files.
+    is_same_elsewhere : bool
+        Whether they are equal in what is not measured: their opacity, and pixels that are NaN or infinite.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Comparison:
     worst: tuple[int, Array, Array]
     peak: float = 1.0
     remark: str = ""
+    is_same_elsewhere: bool = True
 
     @property
     def psnr(self) -> float:
@@ -95,11 +98,16 @@ class Comparison:
         """Of all differences."""
         return max(frame.largest for frame in self.frames)
 
+    @property
+    def is_identical(self) -> bool:
+        """Whether there is no difference."""
+        return self.largest == 0 and self.is_same_elsewhere
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as what JSON can hold; PSNR is null for frames that are the same."""
         entries = [{"psnr": _finite(frame.psnr), "ssim": frame.ssim, "largest": frame.largest} for frame in self.frames]
         mean = {"psnr": _finite(self.psnr), "ssim": self.ssim, "largest": self.largest}
-        return {"identical": self.largest == 0, **mean, "remark": self.remark, "frames": entries}
+        return {"identical": self.is_identical, **mean, "remark": self.remark, "frames": entries}
 
 
 def compare_sources(
@@ -133,13 +141,21 @@ def compare_sources(
         other_peak = peak if "volume" in (one.kind, other.kind) else _find_peak(other, open_second)
         frames: list[FrameDifference] = []
         worst: tuple[int, Array, Array] | None = None
-        remark, start = "", perf_counter()
-        for a, b in zip_longest(_read(first, 1.0), _read(second, peak / other_peak)):
-            if a is None or b is None:
-                shorter, longer = (one, other) if a is None else (other, one)
-                remark = f"{_name_source(longer)} goes on after the {len(frames)} frames of {_name_source(shorter)}"
+        remarks: list[str] = []
+        start, left_out, is_same, is_as_opaque = perf_counter(), 0, True, True
+        for frame, beside in zip_longest(first, second):
+            if frame is None or beside is None:
+                shorter, longer = (one, other) if frame is None else (other, one)
+                remarks.append(
+                    f"{_name_source(longer)} goes on after the {len(frames)} frames of {_name_source(shorter)}"
+                )
                 break
-            frames.append(_measure(a, b, peak, ssim=ssim))
+            a, b = frame.pixels.astype(np.float64), beside.pixels.astype(np.float64) * (peak / other_peak)
+            known = np.isfinite(a) & np.isfinite(b)
+            left_out += known.size - int(known.sum())
+            is_same &= np.array_equal(a[~known], b[~known], equal_nan=True)
+            is_as_opaque &= _is_as_opaque(frame, beside)
+            frames.append(_measure(a, b, known, peak, ssim=ssim))
             if worst is None or frames[-1].error > frames[worst[0]].error:
                 worst = len(frames) - 1, a, b
             if on_progress is not None:
@@ -148,27 +164,40 @@ def compare_sources(
             raise ShapeError(
                 f"{_name_source(one)} or {_name_source(other)} holds no frame, so that there is nothing to compare"
             )
-        return Comparison(tuple(frames), worst, peak, remark)
+        if left_out:
+            remarks.append(f"left out, because they are NaN or infinite: {left_out} samples")
+        if not is_as_opaque:
+            remarks.append("their opacity differs, which is not in these figures")
+        return Comparison(tuple(frames), worst, peak, "; ".join(remarks), is_same and is_as_opaque)
 
 
 def join_images(comparison: Comparison) -> Array:
     """Put the frame that differs most, of both files, beside their difference, amplified around mid-grey."""
     _, one, other = comparison.worst
-    difference = 0.5 * comparison.peak + _AMPLIFIED * (other - one)
+    with np.errstate(invalid="ignore"):
+        difference = 0.5 * comparison.peak + _AMPLIFIED * (other - one)
     gap = np.full((one.shape[0], _GAP, *one.shape[2:]), comparison.peak)
-    joined = np.concatenate([one, gap, other, gap, difference], axis=1)
-    return np.asarray(np.clip(np.rint(joined * (255 / comparison.peak)), 0, 255).astype(np.uint8))
+    joined = np.nan_to_num(np.concatenate([one, gap, other, gap, difference], axis=1) * (255 / comparison.peak))
+    return np.asarray(np.clip(np.rint(joined), 0, 255).astype(np.uint8))
 
 
-def _read(source: Source, scale: float) -> Iterator[Array]:
-    return (frame.pixels.astype(np.float64) * scale for frame in source)
-
-
-def _measure(one: Array, other: Array, peak: float, *, ssim: bool) -> FrameDifference:
-    difference = one - other
-    likeness = measure_ssim(other, one, peak) if ssim and min(one.shape[:2]) >= _LEAST else None
+def _measure(one: Array, other: Array, known: Array, peak: float, *, ssim: bool) -> FrameDifference:
+    is_whole = bool(known.all())
+    likeness = measure_ssim(other, one, peak) if ssim and is_whole and min(one.shape[:2]) >= _LEAST else None
+    difference = one[known] - other[known]
+    if not difference.size:
+        return FrameDifference(0.0, None, 0.0)
     error = float(np.mean(np.square(difference))) / peak**2
     return FrameDifference(error, likeness, float(np.abs(difference).max()))
+
+
+def _is_as_opaque(one: Frame, other: Frame) -> bool:
+    """Tell whether two frames are opaque at the same places, whatever their depths."""
+    first, second = (
+        1.0 if alpha is None else alpha / (np.iinfo(alpha.dtype).max if alpha.dtype.kind in "iu" else 1.0)
+        for alpha in (one.alpha, other.alpha)
+    )
+    return bool(np.allclose(first, second, rtol=0, atol=1e-6))
 
 
 def _find_peak(info: SourceInfo, open_again: Callable[[], AbstractContextManager[Source]]) -> float:
@@ -176,8 +205,9 @@ def _find_peak(info: SourceInfo, open_again: Callable[[], AbstractContextManager
     if info.kind != "volume" or info.dtype in (np.uint8, np.uint16):
         return info.peak
     with open_again() as source:
-        ends = [(float(frame.pixels.min()), float(frame.pixels.max())) for frame in source]
-    return max(high for _, high in ends) - min(low for low, _ in ends) or 1.0
+        known = [frame.pixels[np.isfinite(frame.pixels)] for frame in source]
+        ends = [(float(values.min()), float(values.max())) for values in known if values.size]
+    return (max(high for _, high in ends) - min(low for low, _ in ends) if ends else 0.0) or 1.0
 
 
 def _check_sizes(one: SourceInfo, other: SourceInfo) -> None:
