@@ -83,7 +83,10 @@ def split_image(image: Any) -> Still:
         values = np.asarray(image)
         if values.size and (values.min() < 0 or values.max() > np.iinfo(np.uint16).max):
             raise FormatError(f"the image has values from {values.min()} to {values.max()}; 16 bits are read at most")
-        return Still(values.astype(np.uint16), None, pick_profile(profile, is_colour=False), exif, metadata)
+        # one shade may be said to be transparent
+        hidden = image.info.get("transparency")
+        alpha = None if hidden is None else np.where(values == hidden, 0, 65535).astype(np.uint16)
+        return Still(values.astype(np.uint16), alpha, pick_profile(profile, is_colour=False), exif, metadata)
     if image.mode == "F":
         grey = np.array(image, np.float32)
         return Still(grey, None, pick_profile(profile, is_colour=False), exif, metadata)

@@ -254,6 +254,9 @@ def check_format(path: Path, dtype: np.dtype[Any], *, is_colour: bool) -> Format
 def _make_still(image: Any) -> Still:
     """Return an array as an image: channels beyond grey or red, green and blue are opacity."""
     pixels = np.asarray(image)
+    if not pixels.dtype.isnative:
+        # as arrays of TIFF and FITS files often are
+        pixels = pixels.astype(pixels.dtype.newbyteorder("="))
     channels = pixels.shape[2] if pixels.ndim == 3 else 1
     if pixels.ndim not in (2, 3) or not 1 <= channels <= 4 or 0 in pixels.shape:
         raise ShapeError(f"image has shape {pixels.shape}; an image file holds rows × columns, with 1 to 4 channels")

@@ -303,6 +303,24 @@ def test_inks_become_light(tmp_path, ending):
     np.testing.assert_allclose(pixels[8, 8], [255, 0, 0], atol=4)
 
 
+def test_transparent_shade_of_deep_grey(tmp_path):
+    deep = DEEP.copy()
+    deep[2:5, 3] = 4711
+    Image.fromarray(deep).save(tmp_path / "shade.png", transparency=4711)
+    still = read_still(tmp_path / "shade.png")
+    np.testing.assert_array_equal(still.pixels, deep)
+    np.testing.assert_array_equal(still.alpha, np.where(deep == 4711, 0, 65535))
+
+
+@pytest.mark.parametrize("dtype", [">u2", ">f4"])
+def test_byte_swapped_arrays_are_written(tmp_path, dtype):
+    swapped = DEEP.astype(dtype)
+    imwrite(tmp_path / "swapped.tiff", swapped)
+    read = imread(tmp_path / "swapped.tiff")
+    assert read.dtype == swapped.dtype.newbyteorder("=")
+    np.testing.assert_array_equal(read, swapped)
+
+
 def test_palette_with_transparency(tmp_path):
     image = Image.fromarray(GREY // 64).convert("P")
     image.putpalette([255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 9, 9])
