@@ -151,8 +151,8 @@ class Extension:
         return folded
 
 
-def check_mode(mode: str) -> str:
-    """Return the full, lower-case name of a boundary mode.
+def check_mode(mode: str, argument: str = "mode") -> str:
+    """Return the full, lower-case name of a boundary mode; `argument` is what errors call it.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def check_mode(mode: str) -> str:
     if name in MODES:
         return name
     raise ModeError(
-        f"mode={mode!r} is not a boundary mode{suggest_names(str(mode), MODES)}; known modes: {', '.join(MODES)}"
+        f"{argument}={mode!r} is not a boundary mode{suggest_names(str(mode), MODES)}; known modes: {', '.join(MODES)}"
     )
 
 

@@ -413,3 +413,29 @@ def test_every_setting_of_the_method_has_an_option(noisy, tmp_path):
     assert result.exit_code == 0, result.output
     stage = Denoise("visu", "db2", 2, "hard", 0.8, "periodization", (1.0, 0.5), "spun")
     assert Enhancer.from_dict(json.loads(result.stdout)["chain"]) == Enhancer(stage, precision="float16")
+
+
+def test_a_boundary_that_is_none_is_named_by_its_option(noisy, tmp_path):
+    result = run("denoise", noisy, tmp_path / "clean.png", "--boundary", "mirror")
+    assert result.exit_code == 2
+    assert "--boundary mirror is not a boundary mode" in result.output
+    assert "--mode" not in result.output
+
+
+def test_noise_is_looked_for_beside_gaps(tmp_path):
+    tifffile = pytest.importorskip("tifffile")
+    pixels = (NOISY[..., 0] / 255).astype(np.float32)
+    pixels[20:24, 30:36] = np.nan
+    tifffile.imwrite(tmp_path / "gaps.tif", pixels)
+    refused = run("denoise", tmp_path / "gaps.tif", tmp_path / "refused.tif", "--noise", "auto")
+    assert refused.exit_code == 2
+    assert "use --nonfinite mask" in refused.output
+    result = run("denoise", tmp_path / "gaps.tif", tmp_path / "out.tif", "--noise", "auto", "--nonfinite", "mask")
+    assert result.exit_code == 0, result.output
+    clean = tifffile.imread(tmp_path / "out.tif")
+    np.testing.assert_array_equal(np.isnan(clean), np.isnan(pixels))
+    known = ~np.isnan(pixels)
+    assert (
+        measure_psnr(clean[known], CLEAN[..., 0][known] / 255, 1)
+        > measure_psnr(pixels[known], CLEAN[..., 0][known] / 255, 1) + 2
+    )

@@ -24,6 +24,7 @@ from subband.enhance.stages import WAVELET
 from subband.errors import ArgumentError, ShapeError
 from subband.plan import TransformPlan
 from subband.settings import check_settings, setting
+from subband.transforms.modes import check_boundary
 from subband.typing import Bands
 from subband.wavelets import as_wavelet
 
@@ -140,6 +141,7 @@ class Lighting:
     def __post_init__(self) -> None:
         as_wavelet(self.wavelet)
         check_level(self.level)
+        check_boundary(self.boundary)
         check_settings(self)
         check_white(self.white)
 

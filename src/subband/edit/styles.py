@@ -26,6 +26,7 @@ from subband.enhance.stages import WAVELET
 from subband.errors import ArgumentError, ArgumentTypeError
 from subband.plan import TransformPlan
 from subband.settings import check_settings, setting
+from subband.transforms.modes import check_boundary
 from subband.typing import Array, Bands
 from subband.wavelets import as_wavelet
 
@@ -124,6 +125,7 @@ class Style:
     def __post_init__(self) -> None:
         as_wavelet(self.wavelet)
         check_level(self.level)
+        check_boundary(self.boundary)
         check_settings(self)
         read_orientations(self.orientations)
         object.__setattr__(self, "levels", check_levels(self.levels))

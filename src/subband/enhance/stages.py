@@ -18,6 +18,7 @@ from subband.enhance.methods import Method, find_method, list_methods
 from subband.enhance.per_band import LevelWeights, PerBand, as_level_weights, as_per_band, spread, weigh, weigh_levels
 from subband.errors import ArgumentError, ArgumentTypeError, LevelError
 from subband.settings import check_settings, setting
+from subband.transforms.modes import check_boundary
 from subband.typing import Array
 from subband.wavelets import WaveletLike, as_wavelet, wavelist
 
@@ -227,6 +228,7 @@ class Shrink:
 
     def __post_init__(self) -> None:
         _resolve_wavelet(self)
+        check_boundary(self.boundary)
         if isinstance(self.level, bool) or not isinstance(self.level, int | np.integer) or self.level < 0:
             raise LevelError(f"level={self.level!r} is not a number of levels; use 0 or more")
         object.__setattr__(self, "level", int(self.level))
@@ -338,6 +340,7 @@ class Denoise:
 
     def __post_init__(self) -> None:
         _resolve_wavelet(self)
+        check_boundary(self.boundary)
         method = find_method(self.method)
         object.__setattr__(self, "method", str(method))
         if self.level is not None and (

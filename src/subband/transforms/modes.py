@@ -9,7 +9,7 @@ from subband.boundary import MODES, PYWAVELETS_MODES, check_mode
 from subband.engines.recording import recordings
 from subband.errors import ModeError, ModeTypeError
 
-__all__ = ["Modes", "mode_name"]
+__all__ = ["Modes", "check_boundary", "mode_name"]
 
 
 class _Modes:
@@ -90,8 +90,8 @@ Modes = _Modes()
 _NAMES: dict[Any, str] = {key: name for name in MODES for key in (name, getattr(Modes, name))}
 
 
-def mode_name(mode: Any) -> str:
-    """Return the full name of a mode given by name, short name or number.
+def mode_name(mode: Any, argument: str = "mode") -> str:
+    """Return the full name of a mode given by name, short name or number; `argument` is what errors call it.
 
     Raises
     ------
@@ -113,12 +113,34 @@ def mode_name(mode: Any) -> str:
     except (KeyError, TypeError):
         pass
     if isinstance(mode, str):
-        name = check_mode(mode)
+        name = check_mode(mode, argument)
         if name != mode.lower():
             if recordings.current is not None:
                 recordings.current.give_up()  # what warns once has to warn each time
-            warnings.warn(f"mode={mode!r} is an old name; use {name!r}", DeprecationWarning, stacklevel=3)
+            warnings.warn(f"{argument}={mode!r} is an old name; use {name!r}", DeprecationWarning, stacklevel=3)
         return name
     if isinstance(mode, int):
-        raise ModeError(f"mode={mode} is not the number of a boundary mode; use a name such as 'symmetric'")
-    raise ModeTypeError(f"mode={mode!r} is neither a name nor a number; use a name such as 'symmetric'")
+        raise ModeError(f"{argument}={mode} is not the number of a boundary mode; use a name such as 'symmetric'")
+    raise ModeTypeError(f"{argument}={mode!r} is neither a name nor a number; use a name such as 'symmetric'")
+
+
+def check_boundary(boundary: Any) -> None:
+    """Refuse what is no boundary mode when a setting of that name is made, and not when it is used.
+
+    Raises
+    ------
+    ModeError
+        If there is no such mode.
+
+    Examples
+    --------
+    >>> check_boundary("whole")
+    >>> check_boundary("mirror")
+    Traceback (most recent call last):
+        ...
+    subband.errors.ModeError: boundary='mirror' is not a boundary mode; known modes: zero, constant, ...
+    """
+    if isinstance(boundary, str):
+        check_mode(boundary, "boundary")
+    elif boundary is not None:
+        mode_name(boundary, "boundary")

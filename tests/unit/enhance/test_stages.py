@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from subband.edit import Lighting, Style
 from subband.enhance import Blur, Denoise, Sharpen, Shrink
 from subband.enhance.methods import list_methods
 from subband.enhance.per_band import weigh_levels
@@ -87,6 +88,10 @@ def test_the_last_weight_goes_on():
         (lambda: Denoise(level_weights="heavy"), "level_weights='heavy' are not numbers"),
         (lambda: Denoise(filters=(Blur(),)), "works on the image; between the transforms use"),
         (lambda: Denoise(filters=(Denoise(),)), "filters hold a Denoise; use Blur or Sharpen"),
+        (lambda: Denoise(boundary="mirror"), "boundary='mirror' is not a boundary mode"),
+        (lambda: Shrink(boundary=99), "boundary=99 is not the number of a boundary mode"),
+        (lambda: Lighting(boundary="mirror"), "boundary='mirror' is not a boundary mode"),
+        (lambda: Style(boundary=2.5), "boundary=2.5 is neither a name nor a number"),
         (lambda: Shrink(mode="softly"), "mode='softly' is not a threshold.*'soft'"),
         (lambda: Shrink(threshold=-1), "threshold=-1.0 is negative"),
         (lambda: Shrink(mode="firm"), "needs an upper threshold"),
