@@ -277,7 +277,15 @@ def _read_scales(scales: Any) -> Array:
     steps = np.atleast_1d(scales)
     if steps.ndim > 1:
         raise ShapeError(f"scales has {steps.ndim} dimensions; give a number or a flat sequence of numbers")
-    if not np.all(steps > 0):
+    try:
+        if steps.dtype.kind not in "biufO":
+            raise TypeError
+        is_positive = bool(np.all(steps > 0))
+    except TypeError:
+        raise ArgumentTypeError(
+            f"scales={scales!r} are not numbers; give one such as 8, or a sequence of them"
+        ) from None
+    if not is_positive:
         raise ArgumentError(f"scales={scales} must all be positive")
     return steps
 

@@ -7,7 +7,7 @@ import pytest
 import pywt
 
 from subband import release_memory
-from subband.errors import ArgumentError, AxesError, DtypeError, ShapeError
+from subband.errors import ArgumentError, ArgumentTypeError, AxesError, DtypeError, ShapeError
 from subband.testing import assert_close, largest
 from subband.transforms.continuous import _banks, cwt
 from subband.transforms.convolution import Kernel, convolve_directly
@@ -183,3 +183,9 @@ def test_no_scales_give_no_coefficients():
 def test_bad_arguments_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call(sample(32))
+
+
+@pytest.mark.parametrize("scales", ["wide", None, [None, 2], [1 + 2j], [[]]])
+def test_scales_are_numbers(scales):
+    with pytest.raises((ArgumentTypeError, ShapeError), match="scales"):
+        cwt(np.ones(16), scales, "morl")
