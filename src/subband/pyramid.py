@@ -127,7 +127,7 @@ class Pyramid:
         return 1 + len(self.details)
 
     def __getitem__(self, index: int | slice | tuple[int, str]) -> Any:
-        if not isinstance(index, tuple):
+        if not isinstance(index, tuple | str):
             return self.to_coeffs()[index]
         bands, key = self._find_band(index)
         return self.approximation if bands is None else bands[key]
@@ -342,8 +342,8 @@ class Pyramid:
         >>> [round(subband.psnr(pyramid.keep(part).reconstruct(), image)) for part in (0.01, 0.1)]
         [27, 35]
         """
-        if not 0 <= fraction <= 1:
-            raise ArgumentError(f"fraction={fraction} is not between 0 and 1")
+        if not isinstance(fraction, int | float | np.number) or not 0 <= fraction <= 1:
+            raise ArgumentError(f"fraction={fraction!r} is not a number between 0 and 1")
         magnitudes = np.concatenate([np.abs(to_host(band)).ravel() for _, _, band in self.bands()])
         count = round(fraction * magnitudes.size)
         if count == 0:

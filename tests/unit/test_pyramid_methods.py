@@ -173,3 +173,11 @@ class TestNotebooks:
 
     def test_undecimated_is_a_table(self):
         assert decompose(X, "haar", 1, stationary=True)._repr_png_() is None
+
+
+def test_names_without_a_level_and_fractions_that_are_none_are_refused():
+    pyramid = decompose(np.ones((8, 8)), "haar", level=1)
+    with pytest.raises(CoefficientsError, match=r"pyramid\['dd'\] is no band; use a level from 1"):
+        pyramid["dd"]
+    with pytest.raises(ArgumentError, match="fraction='all' is not a number between 0 and 1"):
+        pyramid.keep("all")
