@@ -6,16 +6,16 @@ order, with other axes before, between and behind them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
 
-from subband.plan import LevelPlan, level_plan
-from subband.stationary import StationaryPlan, stationary_plan
+from subband.plan import AxisPlan, LevelPlan, level_plan
+from subband.stationary import StationaryAxisPlan, StationaryPlan, stationary_plan
 from subband.testing.samples import LAYOUTS, Pattern, all_wavelets, allowed_modes, as_layout, draw_samples
 from subband.typing import COMPUTED, Array
 from subband.wavelets import Wavelet, as_wavelet
@@ -113,12 +113,14 @@ def samples(
 class _Case(Generic[P]):
     """A level of any kind, and an array for it."""
 
-    #: What a report says of the transform along an axis, beside its wavelet.
-    _about: ClassVar[Callable[[Any], str]]
-
     def __init__(self, plan: P, x: Array) -> None:
-        self.plan = plan
+        self.plan: P = plan
         self.x = x
+
+    @staticmethod
+    def _describe(plan: Any) -> str:
+        """Say of the transform along an axis what is not its wavelet."""
+        raise NotImplementedError
 
     @property
     def wavelets(self) -> tuple[Wavelet, ...]:
@@ -127,7 +129,7 @@ class _Case(Generic[P]):
 
     def __repr__(self) -> str:
         axes = ", ".join(
-            f"axis {axis}: {plan.wavelet.name!r} {type(self)._about(plan)}"
+            f"axis {axis}: {plan.wavelet.name!r} {self._describe(plan)}"
             for axis, plan in zip(self.plan.axes, self.plan.plans, strict=True)
         )
         return f"<{self.x.dtype} {self.plan.shape} of strides {self.x.strides}; {axes}>"
@@ -136,7 +138,9 @@ class _Case(Generic[P]):
 class LevelCase(_Case[LevelPlan]):
     """One level, and an array for it."""
 
-    _about = staticmethod(lambda plan: repr(plan.mode))
+    @staticmethod
+    def _describe(plan: AxisPlan) -> str:
+        return repr(plan.mode)
 
 
 @st.composite
@@ -162,7 +166,9 @@ def reversible_cases(draw: st.DrawFn) -> LevelCase:
 class StationaryCase(_Case[StationaryPlan]):
     """One undecimated level, and an array for it."""
 
-    _about = staticmethod(lambda plan: f"step {plan.step}")
+    @staticmethod
+    def _describe(plan: StationaryAxisPlan) -> str:
+        return f"step {plan.step}"
 
 
 @st.composite
