@@ -392,6 +392,11 @@ class Pyramid:
         gain : float
             How much the details are amplified.
 
+        Raises
+        ------
+        ArgumentError, CoefficientsError, DtypeError, ShapeError
+            If coefficients are not finite, or the pyramid is undecimated, complex or empty.
+
         Notes
         -----
         Grey values are relative to the range of the approximation, so that of a transformed 8-bit image looks
@@ -403,11 +408,20 @@ class Pyramid:
             raise DtypeError("a complex pyramid cannot be drawn as an image; draw its real or imaginary part")
         if not self.approximation.size:
             raise ShapeError(f"an array of shape {self.shape} cannot be drawn as an image: it is empty")
+        if not self._is_finite:
+            raise ArgumentError(
+                f"{self!r} has coefficients that are NaN or infinite, which cannot be drawn; replace such samples "
+                "before the transform, as with numpy.nan_to_num"
+            )
         tones = Tones.fit(self.approximation, gain)
         count = len(self.axes)
         return tones.draw(
             self.map(lambda band, level, key: tones.shift(band, (self.level - level) * count, key)).mosaic()
         )
+
+    @property
+    def _is_finite(self) -> bool:
+        return all(bool(np.isfinite(to_host(band)).all()) for _, _, band in self.bands())
 
     def save(self, path: str | os.PathLike[str], extra: Mapping[str, Array] | None = None) -> None:
         """Write the pyramid to a file, which appears under its name only when it is complete.
@@ -475,12 +489,13 @@ class Pyramid:
         return Pyramid(self.plan, function(self.approximation), details, self.dtype)
 
     def _repr_png_(self) -> bytes | None:
-        """Return the mosaic for notebooks, None if there is none: of other than two axes, undecimated or complex."""
+        """Return the mosaic for notebooks, None if there is none: of other than two axes, undecimated, complex, NaN."""
         # for notebooks alone
         from subband.display import encode_png
 
         is_drawn = len(self.shape) == 2 == len(self.axes) and 0 not in self.shape and not self.is_stationary
-        return encode_png(self.picture()) if is_drawn and self.dtype.kind != "c" else None
+        is_drawn = is_drawn and self.approximation.dtype.kind != "c" and self._is_finite
+        return encode_png(self.picture()) if is_drawn else None
 
     def _repr_html_(self) -> str:
         from subband.display import embed_png, format_paragraph, format_table

@@ -15,7 +15,7 @@ from subband import (
     wavedecn,
     waverec2,
 )
-from subband.errors import CoefficientsError, DtypeError, FormatError, ShapeError
+from subband.errors import ArgumentError, CoefficientsError, DtypeError, FormatError, ShapeError
 
 RNG = np.random.default_rng(5)
 DB2 = Wavelet("db2").filter_bank
@@ -130,3 +130,13 @@ def test_map_must_return_bands():
         pyramid.map(lambda band, level, key: None)
     with pytest.raises(CoefficientsError, match=r"shape \(2, 4\); .*\(4, 4\)"):
         pyramid.map(lambda band, level, key: band[:2])
+
+
+def test_what_is_not_finite_is_not_drawn():
+    x = np.ones((16, 16))
+    x[3, 4] = np.nan
+    pyramid = decompose(x, "haar", level=1)
+    with pytest.raises(ArgumentError, match=r"NaN or infinite, which cannot be drawn; .*nan_to_num"):
+        pyramid.picture()
+    assert "<img" not in pyramid._repr_html_()
+    assert "<img" not in (decompose(np.ones((8, 8)), "haar", level=1) * 2j)._repr_html_()
