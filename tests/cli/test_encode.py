@@ -230,3 +230,12 @@ def test_what_cannot_be_transcoded(tmp_path, arguments, message):
     result = run("transcode", *(tmp_path / name if "." in name else name for name in arguments))
     assert result.exit_code != 0
     assert message in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("arguments", [("jp2info", "notes.jp2"), ("transcode", "notes.jp2", "out.jph")])
+def test_what_is_no_jpeg_2000_is_named(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.jp2").write_text("no image at all")
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert "'notes.jp2' cannot be read as JPEG 2000: " in result.output

@@ -33,8 +33,10 @@ def jp2info(
 
     from subband.cli.reporting import open_console
     from subband.codecs.jpeg2000.inspection import inspect
+    from subband.media.faults import name_file
 
-    root = inspect(source)
+    with name_file(source, "JPEG 2000"):
+        root = inspect(source)
     if as_json:
         typer.echo(json.dumps({"file": str(source), **root.as_dict()}, indent=2))
     else:

@@ -46,6 +46,7 @@ def transcode(
     from subband.codecs.jpeg2000.files import ENDINGS, choose_form
     from subband.codecs.jpeg2000.header import read_header
     from subband.media import place_output
+    from subband.media.faults import name_file
 
     ending = output.suffix.lower()
     if ending not in ENDINGS:
@@ -57,11 +58,14 @@ def transcode(
     if dry_run:
         show_plan([source], [output], as_json=as_json)
         return
-    if (form == "j2k") == bool(read_header(source).boxes):
+    with name_file(source, "JPEG 2000"):
+        header = read_header(source)
+    if (form == "j2k") == bool(header.boxes):
         what = "a file with boxes" if form == "j2k" else "a codestream without boxes"
         raise ArgumentError(f"{source.name!r} is {what}, which {output.name!r} is not; both have to be alike")
     begin = perf_counter()
-    data = transcode_file(source, ht=wanted)
+    with name_file(source, "JPEG 2000"):
+        data = transcode_file(source, ht=wanted)
     seconds = perf_counter() - begin
     with place_output(output, overwrite=force) as unfinished:
         unfinished.write_bytes(data)

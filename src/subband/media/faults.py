@@ -23,6 +23,7 @@ __all__ = [
     "OutputError",
     "explain_damage",
     "explain_output_error",
+    "name_file",
     "require",
 ]
 
@@ -111,6 +112,24 @@ def explain_damage(path: Path, what: str, *others: type[Exception]) -> Iterator[
     except (*BROKEN, *others) as error:
         reason = str(error) or "there is no image in it"
         raise FormatError(f"{str(path)!r} cannot be read as {what}: {reason}") from error
+
+
+@contextmanager
+def name_file(path: Path, what: str) -> Iterator[None]:
+    """Name the file in an error of ours over what is in it.
+
+    Examples
+    --------
+    >>> with name_file(Path("scan.jp2"), "JPEG 2000"):
+    ...     raise FormatError("it is cut off")
+    Traceback (most recent call last):
+        ...
+    subband.errors.FormatError: 'scan.jp2' cannot be read as JPEG 2000: it is cut off
+    """
+    try:
+        yield
+    except FormatError as error:
+        raise FormatError(f"{str(path)!r} cannot be read as {what}: {error}") from error
 
 
 def require(module: str, feature: str, extra: str) -> Any:
