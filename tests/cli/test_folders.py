@@ -163,3 +163,13 @@ def test_plans_tell_what_would_be_skipped_and_refused(scans, tmp_path):
     assert refused.exit_code == 2
     assert refused.stdout.splitlines() == [f"{scans / 'b.png'} -> {out / 'b.png'}"]
     assert not (out / "b.png").exists()
+
+
+def test_pipes_and_addresses_are_named_as_what_they_are(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    piped = run("denoise", tmp_path / "pipe.png", tmp_path / "out.png")
+    assert piped.exit_code == 2
+    assert "is no file but a pipe or a device; use - for standard input" in piped.output
+    distant = run("denoise", "https://example.org/a.png", tmp_path / "out.png")
+    assert distant.exit_code == 2
+    assert "'https://example.org/a.png' is an address, and files are read" in distant.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Job", "Settings", "check_jobs", "find_sources", "plan_jobs", "run_jobs", "split_paths"]
 
 _PATTERN = "*?["
+
+_ADDRESS = re.compile(r"(https?|s?ftp|rts?p|s3|gs):/")
 
 
 @dataclass(frozen=True)
@@ -296,6 +299,14 @@ def _find_sources(path: Path) -> list[Path]:
         if not matches:
             raise ArgumentError(f"no file is like {str(path)!r}")
         return matches
+    if path.exists():
+        raise ArgumentError(
+            f"{str(path)!r} is no file but a pipe or a device; use - for standard input, or copy it to a file first"
+        )
+    if _ADDRESS.match(str(path)):
+        # a path has lost one of the two slashes
+        address = str(path).replace(":/", "://", 1)
+        raise ArgumentError(f"{address!r} is an address, and files are read; copy it to a file first")
     raise FileNotFoundError(2, "No such file or directory", str(path))
 
 
