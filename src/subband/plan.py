@@ -239,6 +239,7 @@ def list_keys(count: int) -> list[str]:
 
     Examples
     --------
+    >>> from subband.plan import list_keys
     >>> list_keys(2)
     ['aa', 'ad', 'da', 'dd']
     """

@@ -11,16 +11,7 @@ import numpy as np
 
 from subband.arrays import allocate_zeros, find_owner, is_foreign, numpy_dtype, to_host
 from subband.errors import ArgumentError, CoefficientsError, DtypeError, FormatError, ShapeError
-from subband.mosaic import Tones, arrange_bands
 from subband.plan import LevelPlan, TransformPlan, list_keys
-from subband.pyramid_files import (
-    FORMAT,
-    PyramidFile,
-    describe_plan,
-    read_pyramid_file,
-    rebuild_plan,
-    write_pyramid_file,
-)
 from subband.stationary import StationaryPlan, StationaryTransformPlan
 from subband.typing import Array, Bands
 from subband.wavelets import WaveletLike
@@ -382,6 +373,9 @@ class Pyramid:
             with owner.enter():
                 mosaic: Array = owner.give_back(owner.take(self, "approximation").mosaic())
                 return mosaic
+        # for drawing alone
+        from subband.mosaic import arrange_bands
+
         return arrange_bands(self.plan.levels, self.approximation, self.details)
 
     def picture(self, gain: float = 2.0) -> Array:
@@ -413,11 +407,11 @@ class Pyramid:
                 f"{self!r} has coefficients that are NaN or infinite, which cannot be drawn; replace such samples "
                 "before the transform, as with numpy.nan_to_num"
             )
-        tones = Tones.fit(self.approximation, gain)
-        count = len(self.axes)
-        return tones.draw(
-            self.map(lambda band, level, key: tones.shift(band, (self.level - level) * count, key)).mosaic()
-        )
+        from subband.mosaic import Tones
+
+        tones, count = Tones.fit(self.approximation, gain), len(self.axes)
+        shifted = self.map(lambda band, level, key: tones.shift(band, (self.level - level) * count, key))
+        return tones.draw(shifted.mosaic())
 
     @property
     def _is_finite(self) -> bool:
@@ -453,6 +447,9 @@ class Pyramid:
         ...     print(reconstruct(Pyramid.load(f"{folder}/nine.npz")))
         [0 1 2 3 4 5 6 7 8]
         """
+        # for files alone
+        from subband.pyramid_files import PyramidFile, describe_plan, write_pyramid_file
+
         bands = {(level, key): to_host(band) for level, key, band in self.bands()}
         write_pyramid_file(path, PyramidFile(describe_plan(self.plan, self.dtype), bands, extra or {}))
 
@@ -467,6 +464,8 @@ class Pyramid:
         MissingExtraError
             If it is one of HDF5, and h5py is not installed.
         """
+        from subband.pyramid_files import FORMAT, read_pyramid_file, rebuild_plan
+
         content = read_pyramid_file(path)
         try:
             about = content.about

@@ -48,7 +48,7 @@ class Extent:
 
     @property
     def rate(self) -> Fraction | None:
-        """Frames a second, if the file tells."""
+        """Frames per second (fps), if the file tells."""
         rate = self._stream.average_rate or self._stream.guessed_rate
         return Fraction(rate) if rate else None
 

@@ -192,7 +192,7 @@ def _measure(one: Array, other: Array, known: Array, peak: float, *, ssim: bool)
 
 
 def _is_as_opaque(one: Frame, other: Frame) -> bool:
-    """Tell whether two frames are opaque at the same places, whatever their depths."""
+    """Tell whether two frames have the same opacity, whatever their depths."""
     first, second = (
         1.0 if alpha is None else alpha / (np.iinfo(alpha.dtype).max if alpha.dtype.kind in "iu" else 1.0)
         for alpha in (one.alpha, other.alpha)

@@ -149,7 +149,7 @@ def sample_functions(bank: FilterBank, level: int, *, is_orthogonal: bool, is_ne
     >>> bank = FilterBank(*map(tuple, Wavelet("haar").filter_bank))
     >>> phi, psi, x = sample_functions(bank, 1, is_orthogonal=True, is_negative=False)
     >>> psi.round(6).tolist(), x.tolist()
-    ([0.0, 1.0, -1.0], [0.0, 0.5, 1.0])
+    ([0.0, 1.0, -1.0, 0.0], [0.0, 0.5, 1.0, 1.5])
     """
     dec_lo, dec_hi, rec_lo, rec_hi = bank
     samples = count_samples(len(dec_lo), level, is_orthogonal)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from subband.errors import ArgumentError, ArgumentTypeError
 from subband.wavelets.catalogue import Family, count_moments, find_symmetry
-from subband.wavelets.definitions import define_wavelet
 from subband.wavelets.filterbank import FilterBank, is_centred, read_bank
 from subband.wavelets.lifting import LiftingScheme, pack_filters
 
@@ -99,6 +98,9 @@ class Wavelet:
                 raise ArgumentTypeError("Wavelet needs a name or a filter_bank; it got neither") from None
         if not isinstance(name, str):
             raise ArgumentTypeError(f"name={name!r} of a wavelet is not a string")
+        # for the first wavelet of a name
+        from subband.wavelets.definitions import define_wavelet
+
         found = object.__new__(cls)
         (
             found._name,
