@@ -241,8 +241,8 @@ class Enhancer:
         layout = find_layout(pixels.shape, axes, channel_axis)
         if (known := check_mask(pixels, layout, mask, nonfinite)) is not None:
             arranged = arrange(pixels, layout)
-            image = arranged.put_back(fill_gaps(arranged.pixels, known))
-        report = find_noise(image, axes=axes, channel_axis=channel_axis)
+            pixels = arranged.put_back(fill_gaps(arranged.pixels, known))
+        report = find_noise(pixels, axes=axes, channel_axis=channel_axis)
         return replace(self, noise=report.choose(self.model)), report
 
     def _apply(
