@@ -80,6 +80,17 @@ def _count_nodes(rows, columns):
 
 
 @stored(**_OPTIONS)
+def _count_precinct(precincts, bands, precinct):
+    """Return how many nodes the trees of a precinct have, and how many blocks there are."""
+    nodes, blocks = 0, 0
+    first_band = precincts[precinct, 0]
+    for band in range(first_band, first_band + precincts[precinct, 1]):
+        nodes += _count_nodes(bands[band, 1], bands[band, 2])
+        blocks += bands[band, 1] * bands[band, 2]
+    return nodes, blocks
+
+
+@stored(**_OPTIONS)
 def _plant(values, shape, rows, columns):
     """Build a tag tree: each inner node is the least of its children; `shape` takes start and width of each level."""
     height, start = 0, 0
@@ -184,20 +195,24 @@ def pack_precincts(
     layers = kept.shape[0]
     pen = np.zeros(4, np.int64)
     pen[_WRITES] = 1 if is_writing else 0
+    most_nodes, most_blocks, most_bands = 0, 0, 0
+    for precinct in range(precincts.shape[0]):
+        nodes, blocks = _count_precinct(precincts, bands, precinct)
+        most_nodes, most_blocks = max(most_nodes, nodes), max(most_blocks, blocks)
+        most_bands = max(most_bands, precincts[precinct, 1])
+    # memory for the largest, because small precincts are written faster than it is taken
+    values, lows = np.empty((2, most_nodes), np.int32), np.empty((2, most_nodes), np.int32)
+    known = np.empty((2, most_nodes), np.uint8)
+    shapes, heights = np.zeros((most_bands, 32, 2), np.int64), np.zeros(most_bands, np.int64)
+    length_bits = np.empty(most_blocks, np.int64)
     for precinct in range(precincts.shape[0]):
         first_band, count = precincts[precinct, 0], precincts[precinct, 1]
-        nodes = 0
-        blocks = 0
-        for band in range(count):
-            rows, columns = bands[first_band + band, 1], bands[first_band + band, 2]
-            nodes += _count_nodes(rows, columns)
-            blocks += rows * columns
-        values = np.zeros((2, nodes), np.int32)
-        lows = np.zeros((2, nodes), np.int32)
-        known = np.zeros((2, nodes), np.uint8)
-        shapes = np.zeros((count, 32, 2), np.int64)
-        heights = np.zeros(count, np.int64)
-        length_bits = np.full(blocks, 3, np.int64)
+        nodes, blocks = _count_precinct(precincts, bands, precinct)
+        for tree in range(2):
+            for node in range(nodes):
+                lows[tree, node], known[tree, node] = 0, 0
+        for block in range(blocks):
+            length_bits[block] = 3
         trunk = 0
         for band in range(count):
             first, rows, columns = bands[first_band + band]
