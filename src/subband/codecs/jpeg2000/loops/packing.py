@@ -142,20 +142,21 @@ def _put_lengths(pen, out, ends, first, last, length_bits, style):
     """Tell how many bytes passes `first` to `last` take, a number for each codeword; return the new state."""
     more = 0
     begin, done = first, ends[first - 1] if first else 0
-    for index in range(first, last + 1):
-        if index == last or count_room(index, style) == 1:
-            room = length_bits + _count_bits(index - begin + 1) - 1
-            more = max(more, _count_bits(ends[index] - done) - room)
-            begin, done = index + 1, ends[index]
+    while begin <= last:
+        passes = min(count_room(begin, style), last + 1 - begin)
+        end = ends[begin + passes - 1]
+        more = max(more, _count_bits(end - done) - (length_bits + _count_bits(passes) - 1))
+        begin, done = begin + passes, end
     for _ in range(more):
         _put(pen, out, 1)
     _put(pen, out, 0)
     length_bits += more
     begin, done = first, ends[first - 1] if first else 0
-    for index in range(first, last + 1):
-        if index == last or count_room(index, style) == 1:
-            _put_number(pen, out, ends[index] - done, length_bits + _count_bits(index - begin + 1) - 1)
-            begin, done = index + 1, ends[index]
+    while begin <= last:
+        passes = min(count_room(begin, style), last + 1 - begin)
+        end = ends[begin + passes - 1]
+        _put_number(pen, out, end - done, length_bits + _count_bits(passes) - 1)
+        begin, done = begin + passes, end
     return length_bits
 
 
