@@ -4,20 +4,26 @@ Both libraries are called through imagecodecs, and Pillow where tiles are writte
 time counts, of the clock and of the processor. Every file is decoded by the other side before its times do. Verdicts
 are those of the clock; ``--processor`` takes the processor's, which mean something beside other programs, and leave out
 what threads gain. OpenJPH has no threads in imagecodecs; OpenJPEG gets as many as we have.
+
+``--window 16384`` looks at a window of 512 × 512 of a tiled file of that size instead, and tells which part it takes of
+the time and of the bytes of the whole.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import imagecodecs
 import numpy as np
 from PIL import Image
 
 from subband import data
+from subband.codecs import jpeg2000
 from subband.codecs.jpeg2000 import decode, encode
 from subband.engines import get_threads
 
@@ -90,12 +96,38 @@ def compare_small(size: int, tile: int | None, threads: int) -> tuple[Calls, lis
     return calls, [(kind, verb, f"OpenJPEG {verb}", 1.0) for verb in ("encode", "decode")]
 
 
+def measure_window(size: int, rounds: int, window: int = 512, tile: int = 512) -> None:
+    """Tell which part of a large file a window takes that lies across four tiles."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.jph"
+        jpeg2000.imwrite_rows(path, [make_image(size, 1)], size, tile=(tile, tile))
+        first = size // 2 - window // 2 + tile // 4
+        last = first + window
+        calls: Calls = {
+            "window": lambda: jpeg2000.open(path)[first:last, first:last],
+            "whole": lambda: jpeg2000.open(path, most_pixels=size**2)[...],
+        }
+        found = take_turns(calls, rounds)
+        parts = jpeg2000.open(path).file.stream.tile_parts
+        across = range(first // tile, (last - 1) // tile + 1)
+        needed = parts.find(row * -(-size // tile) + column for row in across for column in across)
+        read = sum(part.stop - part.start for several in needed.values() for part in several)
+        shares = (*(100 * found["window"] / found["whole"]), 100 * read / path.stat().st_size)
+    print(f"{window}² of {size}² in {tile}² tiles: {1e3 * found['window'][0]:.1f} ms of {found['whole'][0]:.2f} s, "
+          f"{shares[0]:.2f} % of the time ({shares[1]:.2f} % of the processor's), {shares[2]:.2f} % of the bytes"
+          f" (at most 2: {'met' if max(shares) <= 2 else 'missed'})")  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=2048)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--processor", action="store_true")
+    parser.add_argument("--window", type=int, metavar="SIZE")
     arguments = parser.parse_args()
+    if arguments.window:
+        measure_window(arguments.window, arguments.rounds)
+        return
     threads = get_threads()
     print(f"{threads} threads, milliseconds of the clock (and of the processor)")
     cases = [compare_large(arguments.size, components, threads) for components in (1, 3)]

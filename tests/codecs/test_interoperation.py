@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from subband.codecs.jpeg2000 import decode, encode, imread, read_header
+from subband.codecs.jpeg2000 import decode, encode, imread, read_header, transcode
 from subband.media import read_still, write_still
 
 imagecodecs = pytest.importorskip("imagecodecs")
@@ -310,7 +310,44 @@ def test_openjpeg_reads_high_throughput_blocks(seed):
     assert measure_difference(theirs, ours) <= (0 if case.is_lossless else allow_difference(case.bits))
 
 
-@pytest.mark.parametrize("seed", range(6000, 6080))
+@pytest.mark.parametrize("is_lossless", [True, False])
+@pytest.mark.parametrize("size", [(1, 1), (1, 300), (300, 2), (257, 511), (4096, 4096)], ids=str)
+def test_the_smallest_and_the_largest_sizes_and_levels_go_both_ways(size, is_lossless):
+    piece = draw_picture(np.random.default_rng(8), *(min(side, 512) for side in size), 1, 8) // 2 + 64
+    picture = np.tile(piece, [side // min(side, 512) for side in size])
+    ours = encode(picture, ht=True, levels=8, form="j2k", **({} if is_lossless else {"step": 2.0}))
+    level = {} if is_lossless else {"level": 0.005}
+    theirs = imagecodecs.htj2k_encode(picture, reversible=is_lossless, resolutions=8, **level)
+    for data in (ours, theirs):
+        found, own = np.asarray(imagecodecs.htj2k_decode(data, planar=False)), imread(io.BytesIO(data))
+        assert measure_difference(found.reshape(size), own) <= (0 if is_lossless else 1)
+        assert not is_lossless or np.array_equal(own, picture)
+
+
+@pytest.mark.skipif(shutil.which("ojph_expand") is None, reason="Debian's openjph-tools is not installed")
+@pytest.mark.parametrize("steps", [(2, 2), (1, 2), (2, 1)], ids=str)
+def test_openjph_reads_subsampled_components(steps, tmp_path):
+    whole = draw_picture(np.random.default_rng(9), 101, 75, 3, 8)
+    planes = [whole[..., 0], *(whole[:: steps[0], :: steps[1], each] for each in (1, 2))]
+    (tmp_path / "in.j2c").write_bytes(encode(planes, ht=True, form="j2k"))
+    command = ["ojph_expand", "-i", "in.j2c", "-o", "out.yuv"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    found = np.fromfile(tmp_path / "out.yuv", np.uint8)
+    np.testing.assert_array_equal(found, np.concatenate([plane.ravel() for plane in planes]))
+
+
+@pytest.mark.parametrize("seed", range(0, 150, 3))
+def test_transcoding_loses_nothing_and_openjph_reads_it(seed):
+    case = draw_case(seed)
+    data = encode(case.picture, bits=case.bits, form="j2k", **case.options)
+    fast = transcode(data)
+    for other in (fast, transcode(fast, ht=False)):
+        np.testing.assert_array_equal(decode(other).samples, decode(data).samples)
+    if case.is_lossless:
+        np.testing.assert_array_equal(imagecodecs.htj2k_decode(fast, planar=False), case.picture)
+
+
+@pytest.mark.parametrize("seed", range(6000, 6120))
 def test_we_read_what_openjph_writes(seed):
     rng = np.random.default_rng(seed)
     rows, columns = draw_size(rng, (500, 700) if rng.random() < 0.06 else (90, 120))

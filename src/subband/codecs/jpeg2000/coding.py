@@ -13,6 +13,7 @@ from subband.codecs.jpeg2000.blocks import EncodedBlocks, encode_blocks
 from subband.codecs.jpeg2000.coefficients import TileBands, measure_loss, quantise_tiles, sample_blocks, transform_tiles
 from subband.codecs.jpeg2000.components import Component
 from subband.codecs.jpeg2000.geometry import TileLayout
+from subband.codecs.jpeg2000.layouts import find_kinds
 from subband.codecs.jpeg2000.parameters import ImageSize
 from subband.codecs.jpeg2000.quantisation import quantise
 from subband.codecs.jpeg2000.regions import find_shift, raise_regions
@@ -147,17 +148,18 @@ class BlockSource:
                     error += measure_loss(tiles, quantiser)
             with self.times.measure("blocks"):
                 found.append(self._code_blocks(samples, table, number, len(self._batches)))
-            known: dict[int, tuple[Array, Array]] = {}
-            for layout in layouts:
-                if id(layout.bands) not in known:
-                    which = layout.blocks[:, 4]
-                    steps = [quantiser.steps[band.component][band.number].exponent for band in layout.bands]
-                    weights_of = np.array([quantiser.weigh(band) for band in layout.bands])
-                    known[id(layout.bands)] = weights_of[which], np.array(steps, np.int32)[which]
-                own_weights, own_exponents = known[id(layout.bands)]
-                weights.append(own_weights)
-                exponents.append(own_exponents + np.int32(shift))
+            kinds, which = find_kinds(layouts)
+            known = [self._weigh_blocks(layout, quantiser, shift) for layout in kinds]
+            weights += [known[kind][0] for kind in which]
+            exponents += [known[kind][1] for kind in which]
         return Coded(join_blocks(found), np.concatenate(weights), np.concatenate(exponents), error, shift)
+
+    def _weigh_blocks(self, layout: TileLayout, quantiser: Quantiser, shift: int) -> tuple[Array, Array]:
+        """Return the weights of the blocks of a tile, and their exponents."""
+        band = layout.blocks[:, 4]
+        steps = [quantiser.steps[band.component][band.number].exponent + shift for band in layout.bands]
+        weights = np.array([quantiser.weigh(band) for band in layout.bands])
+        return weights[band], np.array(steps, np.int32)[band]
 
     def _find_shift(self, quantiser: Quantiser) -> int:
         """Return by how many bits regions of interest have to be shifted to be larger than all else."""
@@ -196,8 +198,10 @@ class BlockSource:
     def _group_tiles(self) -> list[list[TileLayout]]:
         batches: list[list[TileLayout]] = []
         room = 0
-        for layout in self.layouts:
-            area = sum(component.area for component in layout.components)
+        kinds, which = find_kinds(self.layouts)
+        areas = [layout.samples for layout in kinds]
+        for layout, kind in zip(self.layouts, which, strict=True):
+            area = areas[kind]
             if room < area or not batches:
                 batches.append([])
                 room = _BATCH

@@ -22,8 +22,8 @@ __all__ = ["TileBands", "measure_loss", "quantise_tiles", "sample_blocks", "tran
 
 _loops = Kernels("subband.codecs.jpeg2000.loops.quantising")
 
-# Rows that a thread treats at once.
-_ROWS = 64
+# Rows that a thread treats at once, and samples that are quantised before another thread has woken up.
+_ROWS, _ALONE = 64, 1 << 16
 # How many times the samples of tiles may be converted to planes at once, with what lies between them.
 _SPARSE = 2
 
@@ -171,25 +171,18 @@ def quantise_tiles(tiles: Sequence[TileBands], quantiser: Quantiser) -> tuple[Ar
     works = []
     offset = 0
     for tile in tiles:
-        offsets, strides, orientations, edges, areas = [], [], [], [], []
-        layout = tile.layouts[0]
+        layout, count = tile.layouts[0], len(tile.numbers)
+        firsts = offset + count * (np.cumsum(layout.band_areas) - layout.band_areas)
         for band, values in zip(layout.bands, tile.bands, strict=True):
-            count, height, width = values.shape
-            offsets.append(offset)
-            strides.append(max(width, 1))
-            orientations.append(band.orientation)
-            edges.append((band.rectangle.x0, band.rectangle.y0))
-            areas.append(height * width)
             if values.size:
                 scale = find_scale(band.kind, band.level, False) / quantiser.measure_step(band)
-                goal = samples[offset : offset + values.size].reshape(count * height, width)
-                works.append((values.reshape(goal.shape), scale, goal))
+                flat = values.reshape(-1, values.shape[2])
+                works.append((flat, scale, samples[offset : offset + values.size].reshape(flat.shape)))
             offset += values.size
-        table = _tabulate(layout.blocks, *map(np.array, (offsets, strides, orientations, edges)))
-        moved = np.zeros_like(table)
-        moved[:, 0] = np.array(areas)[layout.blocks[:, 4]]
-        for row, number in enumerate(tile.numbers):
-            tables[number] = table + row * moved
+        which = layout.blocks[:, 4]
+        stack = np.repeat(layout.block_table[None], count, axis=0)
+        stack[:, :, 0] += firsts[which] + np.arange(count)[:, None] * layout.band_areas[which]
+        tables.update(zip(tile.numbers, stack, strict=True))
     _share_rows(_pick_loop(quantiser.is_reversible), works)
     return samples, np.concatenate([tables[number] for number in sorted(tables)])
 
@@ -239,14 +232,6 @@ def measure_loss(tiles: Sequence[TileBands], quantiser: Quantiser) -> float:
     return float(sum(sorted(found)))
 
 
-def _tabulate(blocks: Array, offsets: Array, strides: Array, orientations: Array, edges: Array) -> Array:
-    """Convert rectangles of blocks to offsets in the flat array of samples."""
-    x0, y0, x1, y1, band = blocks.T
-    stride = strides[band]
-    start = offsets[band] + (y0 - edges[band, 1]) * stride + (x0 - edges[band, 0])
-    return np.stack([start, stride, y1 - y0, x1 - x0, orientations[band]], axis=1).astype(np.int64)
-
-
 def _cut(size: ImageSize, component: Component, area: Rectangle) -> Array:
     """Return the samples of a component that lie in a tile."""
     x0, y0 = -(-size.x0 // component.dx), -(-size.y0 // component.dy)
@@ -263,6 +248,10 @@ def _pick_loop(is_reversible: bool) -> Callable[[Array, float, Array], object]:
 
 def _share_rows(loop: Callable[[Array, float, Array], object], works: Sequence[tuple[Array, float, Array]]) -> None:
     """Run a loop over stretches of rows of all bands, by several threads."""
+    if sum(values.size for values, _, _ in works) < _ALONE:
+        for values, scale, out in works:
+            loop(values, scale, out)
+        return
     tasks = [(number, first, last) for number, each in enumerate(works) for first, last in _cut_rows(len(each[0]))]
 
     def work(number: int, first: int, last: int) -> None:

@@ -227,10 +227,42 @@ class TileLayout:
         """Code-blocks, or precincts as such."""
         return max(len(self.blocks), PRECINCT_COST * self.precinct_count)
 
+    def move(self, rectangle: Rectangle, components: tuple[Rectangle, ...]) -> TileLayout:
+        """Return the layout of a tile that is like this one and lies elsewhere; all else is shared."""
+        # written out: `replace` would take longer than coding a small tile
+        return TileLayout(
+            rectangle,
+            components,
+            self.resolutions,
+            self.bands,
+            self.precinct_cells,
+            self.cells,
+            self.blocks,
+            self.node_count,
+        )
+
+    @property
+    def samples(self) -> int:
+        """Samples of all components."""
+        return sum(area.area for area in self.components)
+
     @cached_property
     def band_components(self) -> tuple[int, ...]:
         """The component of each band."""
         return tuple(band.component for band in self.bands)
+
+    @cached_property
+    def band_areas(self) -> Table:
+        """How many coefficients each band has."""
+        return np.array([band.rectangle.area for band in self.bands], np.int64)
+
+    @cached_property
+    def block_table(self) -> Table:
+        """What the block coder takes, for positions within the band of each block."""
+        areas = np.array([(each.x0, each.y0, max(each.width, 1)) for each in (b.rectangle for b in self.bands)])
+        x0, y0, x1, y1, band = self.blocks.T
+        left, top, stride = areas[band].T
+        return np.stack([(y0 - top) * stride + x0 - left, stride, y1 - y0, x1 - x0, self.orientations[band]], axis=1)
 
     @cached_property
     def orientations(self) -> Table:

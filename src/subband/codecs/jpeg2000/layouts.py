@@ -6,14 +6,14 @@ Small tiles take less time to be coded than to be laid out one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 
 from subband.codecs.jpeg2000.faults import TooManyError
 from subband.codecs.jpeg2000.geometry import Rectangle, TileLayout, count_tiles, find_tile_rectangle, lay_out_tile
 from subband.codecs.jpeg2000.parameters import CodingStyle, ImageSize
 
-__all__ = ["Spans", "describe_tile", "lay_out_tiles"]
+__all__ = ["Spans", "describe_tile", "find_kinds", "lay_out_tiles"]
 
 #: An image of one tile with no more samples and code-blocks is remembered: it takes longer to be laid out than coded.
 _SMALL = 1 << 18
@@ -53,20 +53,47 @@ def lay_out_tiles(size: ImageSize, styles: Sequence[CodingStyle]) -> list[TileLa
             return [_recall_layout(size, tuple(styles))]
         except TooManyError:
             return [lay_out_tile(size, styles, 0)]
-    known: dict[object, TileLayout] = {}
-    spans: Spans = {}
+    columns = [find_tile_rectangle(size, column) for column in range(wide)]
+    rows = [find_tile_rectangle(size, row * wide) for row in range(high)]
+    # numbers of what is the same take the place of what it is, which takes longer to compare
+    numbers: dict[tuple[int, ...], int] = {}
+    across = [numbers.setdefault(_describe(size, styles, each, 0), len(numbers)) for each in columns]
+    down = [numbers.setdefault(_describe(size, styles, each, 1), len(numbers)) for each in rows]
+    known: dict[tuple[int, int], TileLayout] = {}
     layouts = []
-    for tile in range(wide * high):
-        key = describe_tile(size, styles, tile, spans)
-        first = known.get(key)
+    for tile, (row, column) in enumerate(product(range(high), range(wide))):
+        first = known.get((down[row], across[column]))
         if first is None:
-            layout = known[key] = lay_out_tile(size, styles, tile)
+            layout = known[down[row], across[column]] = lay_out_tile(size, styles, tile)
         else:
-            rectangle = find_tile_rectangle(size, tile)
-            areas = tuple(rectangle.divide(steps.dx, steps.dy) for steps in size.components)
-            layout = replace(first, rectangle=rectangle, components=areas)
+            rectangle = Rectangle(columns[column].x0, rows[row].y0, columns[column].x1, rows[row].y1)
+            layout = first.move(rectangle, _divide(rectangle, size))
         layouts.append(layout)
     return layouts
+
+
+def _divide(rectangle: Rectangle, size: ImageSize) -> tuple[Rectangle, ...]:
+    """Return where the components of a tile lie; most of them where the tile does."""
+    return tuple(
+        rectangle if steps.dx == steps.dy == 1 else rectangle.divide(steps.dx, steps.dy) for steps in size.components
+    )
+
+
+def find_kinds(layouts: Sequence[TileLayout]) -> tuple[list[TileLayout], list[int]]:
+    """Return the first tile of each kind, and the kind of every tile: alike are those that share all but their place.
+
+    Examples
+    --------
+    >>> from subband.codecs.jpeg2000.parameters import ComponentSize
+    >>> size = ImageSize(100, 64, 0, 0, 32, 32, 0, 0, (ComponentSize(8),))
+    >>> find_kinds(lay_out_tiles(size, [CodingStyle(levels=2)]))[1]
+    [0, 0, 0, 1, 0, 0, 0, 1]
+    """
+    keys = [id(layout.bands) for layout in layouts]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    which = [numbers[key] for key in keys]
+    firsts = dict(zip(reversed(which), reversed(layouts), strict=True))
+    return [firsts[number] for number in range(len(firsts))], which
 
 
 @lru_cache(maxsize=64)

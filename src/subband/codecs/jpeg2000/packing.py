@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from subband.codecs.jpeg2000.geometry import TileLayout
+from subband.codecs.jpeg2000.layouts import find_kinds
 from subband.codecs.jpeg2000.parameters import ImageSize, Order, Progression
 from subband.codecs.jpeg2000.progressions import PacketOrder, order_packets, tabulate_precincts
 from subband.compiled import Kernels
@@ -35,8 +36,6 @@ class Packer:
     ----------
     precincts, cells : ndarray of int64
         First cell of each precinct and how many; first block, rows and columns of each cell.
-    tiles : ndarray of int64
-        The tile of each precinct.
     zero_planes : ndarray of int32
         Of each block: empty bit planes above the first that holds anything.
     ends : ndarray of int32
@@ -51,7 +50,6 @@ class Packer:
 
     precincts: Array
     cells: Array
-    tiles: Array
     zero_planes: Array
     ends: Array
     data: Array
@@ -65,18 +63,14 @@ class Packer:
         *, sop: bool, eph: bool,
     ) -> Packer:  # fmt: skip
         """Join the tables of all tiles, whose blocks follow each other."""
-        precincts, cells, tiles = [], [], []
-        block, cell = 0, 0
-        for number, layout in enumerate(layouts):
-            firsts = layout.precinct_cells
-            precincts.append(np.stack([firsts[:-1] + cell, np.diff(firsts)], axis=1))
-            cells.append(np.stack([layout.cells[:, 3] + block, layout.cells[:, 2], layout.cells[:, 1]], axis=1))
-            tiles.append(np.full(layout.precinct_count, number, np.int64))
-            block += len(layout.blocks)
-            cell += len(layout.cells)
+        kinds, which = find_kinds(layouts)
+        firsts = [layout.precinct_cells for layout in kinds]
+        precincts = [np.stack([first[:-1], np.diff(first)], axis=1) for first in firsts]
+        cells = [layout.cells[:, [3, 2, 1]] for layout in kinds]
         return cls(
-            np.concatenate(precincts), np.concatenate(cells), np.concatenate(tiles), zero_planes,
-            np.ascontiguousarray(ends), data, starts, style, int(sop) + 2 * int(eph),
+            _spread(precincts, which, [len(layout.cells) for layout in kinds]),
+            _spread(cells, which, [len(layout.blocks) for layout in kinds]),
+            zero_planes, np.ascontiguousarray(ends), data, starts, style, int(sop) + 2 * int(eph),
         )  # fmt: skip
 
     def measure(self, kept: Array) -> Array:
@@ -133,30 +127,40 @@ def _list_packets(
     size: ImageSize, layouts: Sequence[TileLayout], order: Order | Sequence[Sequence[Progression]], layers: int
 ) -> Array:
     """Return the packets of all tiles; see `list_packets`."""
-    found, first = [np.zeros(0, np.int64)], 0
-    # tiles that are alike, and have the same order, have the same packets
-    known: dict[tuple[int, int], Array] = {}
-    for tile, layout in enumerate(layouts):
-        key = (id(layout.bands), id(order if isinstance(order, Order) else order[tile]))
-        if key in known:
-            found.append(known[key] + first * layers)
-            first += layout.precinct_count
-            continue
-        table = tabulate_precincts(layout, size)
-        progressions = [Progression(order)] if isinstance(order, Order) else order[tile]
-        parts = [list_progression(order_packets(table, each, layers), layers) for each in progressions]
-        packets = np.concatenate(parts)
-        if len(parts) > 1:
-            # a packet that was there before is left out
-            packets = packets[np.sort(np.unique(packets, return_index=True)[1])]
-        if len(packets) < layout.precinct_count * layers:
-            raise CodecError(
-                f"POC has room for {len(packets)} of the {layout.precinct_count * layers} packets of a tile"
-            )
-        known[key] = packets
-        found.append(packets + first * layers)
-        first += layout.precinct_count
-    return np.concatenate(found)
+    kinds, which = find_kinds(layouts)
+    if not isinstance(order, Order):
+        # the same progressions are most often the same object
+        orders = {(kind, id(each)): (kinds[kind], each) for kind, each in zip(which, order, strict=True)}
+        numbers = {key: number for number, key in enumerate(orders)}
+        which = [numbers[kind, id(each)] for kind, each in zip(which, order, strict=True)]
+        found = [_list_tile(size, layout, each, layers) for layout, each in orders.values()]
+    else:
+        found = [_list_tile(size, layout, [Progression(order)], layers) for layout in kinds]
+    return _spread([packets[:, None] for packets in found], which, [len(packets) for packets in found])[:, 0]
+
+
+def _list_tile(size: ImageSize, layout: TileLayout, progressions: Sequence[Progression], layers: int) -> Array:
+    """Return the packets of a tile in the order of its progressions."""
+    table = tabulate_precincts(layout, size)
+    parts = [list_progression(order_packets(table, each, layers), layers) for each in progressions]
+    packets: Array = np.concatenate(parts)
+    if len(parts) > 1:
+        # a packet that was there before is left out
+        packets = packets[np.sort(np.unique(packets, return_index=True)[1])]
+    if len(packets) < layout.precinct_count * layers:
+        raise CodecError(f"POC has room for {len(packets)} of the {layout.precinct_count * layers} packets of a tile")
+    return packets
+
+
+def _spread(tables: Sequence[Array], which: Sequence[int], counts: Sequence[int]) -> Array:
+    """Return the tables of all tiles below each other, given those of each kind.
+
+    First columns number something that each kind of tile has so many of, and go on from tile to tile.
+    """
+    joined: Array = np.concatenate([np.zeros((0, tables[0].shape[1]), np.int64), *(tables[kind] for kind in which)])
+    own = np.array(counts, np.int64)[which]
+    joined[:, 0] += np.repeat(np.cumsum(own) - own, np.array([len(table) for table in tables])[which])
+    return joined
 
 
 def list_progression(packets: PacketOrder, layers: int) -> Array:

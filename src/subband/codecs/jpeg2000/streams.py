@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from subband.codecs.jpeg2000.geometry import TileLayout
+from subband.codecs.jpeg2000.layouts import find_kinds
 from subband.codecs.jpeg2000.markers import EOC, SOC, SOD, Capabilities, Comment, PacketLengths, TileLengths, TilePart
 from subband.codecs.jpeg2000.packing import Packer, list_packets
 from subband.codecs.jpeg2000.parameters import (
@@ -28,38 +30,51 @@ __all__ = ["END", "StreamWriter"]
 # Lengths that fit into one segment, whatever they are.
 _PLT_LENGTHS, _TLM_LENGTHS = 13000, 10000
 
-
 # Bytes of a tile-part beside packets and their lengths: SOT and SOD.
 _PART_BYTES = 14
+
+# What stands between the headers of a tile-part and its packets.
+_SOD = SOD.to_bytes(2, "big")
 
 #: What stands behind the last tile.
 END = EOC.to_bytes(2, "big")
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A tile-part: its tile among those that are written, its number and that of all, its head, and its packets."""
-
-    tile: int
-    number: int
-    count: int
-    head: bytes
-    packets: slice
-    length: int
-
-
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What becomes of tiles: their parts, the numbers of packets in their order, and the bytes of each."""
+    """What becomes of tiles.
 
-    parts: list[_Part]
+    Attributes
+    ----------
+    tiles, numbers, counts : ndarray of int64
+        Of each tile-part: its tile among those that are written, its number and that of all of the tile.
+    bounds : ndarray of int64
+        The first packet of each part in the order of the stream, and the number of all.
+    heads : sequence of bytes
+        What stands between SOT and SOD of each part.
+    order : ndarray of int64
+        The numbers of packets in that order.
+    packets : ndarray of int64
+        Bytes of each packet in that order.
+    """
+
+    tiles: Array
+    numbers: Array
+    counts: Array
+    bounds: Array
+    heads: Sequence[bytes]
     order: Array
     packets: Array
 
-    @property
-    def lengths(self) -> list[int]:
+    @cached_property
+    def ends(self) -> Array:
+        """How many bytes the packets before each have together, and all of them."""
+        return np.append(0, np.cumsum(self.packets))
+
+    @cached_property
+    def lengths(self) -> Array:
         """Bytes of each part."""
-        return [part.length for part in self.parts]
+        return _PART_BYTES + np.array([len(head) for head in self.heads]) + np.diff(self.ends[self.bounds])
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +121,14 @@ class StreamWriter:
 
     def measure(self, before: int, sizes: Array) -> int:
         """Return the bytes of the file: what stands before the tiles, and packets with all that goes with them."""
-        cuts = [self._cut_tile(layout, sizes.shape[1]) for layout in self.layouts]
-        parts = sum(len(cut) - 1 for cut in cuts)
+        _, _, bounds = self._cut_tiles(sizes.shape[1])
+        parts = len(bounds) - 1
         total = before + int(sizes.sum()) + _PART_BYTES * parts + len(END)
         if self.settings.tlm:
             total += 6 * parts + 6 * -(-parts // _TLM_LENGTHS)
         if self.settings.plt:
             total += int(sum((sizes >= 1 << bits).sum() for bits in (0, 7, 14, 21, 28)))
-            total += sum(5 * -(-int(count) // _PLT_LENGTHS) for cut in cuts for count in np.diff(cut))
+            total += 5 * int((-(-np.diff(bounds) // _PLT_LENGTHS)).sum())
         return total
 
     def write(
@@ -131,8 +146,9 @@ class StreamWriter:
         """
         tiles = range(len(self.layouts)) if tiles is None else tiles
         plan = self._plan(packer, kept, progressions, segments)
-        header += self.write_tile_lengths(plan.lengths, [tiles[part.tile] for part in plan.parts])
-        out = np.empty(len(header) + sum(plan.lengths) + len(END), np.uint8)
+        lengths = plan.lengths.tolist()
+        header += self.write_tile_lengths(lengths, [tiles[tile] for tile in plan.tiles.tolist()])
+        out = np.empty(len(header) + sum(lengths) + len(END), np.uint8)
         out[: len(header)] = np.frombuffer(header, np.uint8)
         out[-len(END) :] = np.frombuffer(END, np.uint8)
         self._fill(out, len(header), plan, packer, kept, tiles)
@@ -141,9 +157,10 @@ class StreamWriter:
     def write_tiles(self, packer: Packer, kept: Array, tiles: Sequence[int]) -> tuple[bytes, list[int]]:
         """Return tiles alone, which have these numbers, and the bytes of their parts."""
         plan = self._plan(packer, kept, None, None)
-        out = np.empty(sum(plan.lengths), np.uint8)
+        lengths = plan.lengths.tolist()
+        out = np.empty(sum(lengths), np.uint8)
         self._fill(out, 0, plan, packer, kept, tiles)
-        return out.tobytes(), plan.lengths
+        return out.tobytes(), lengths
 
     def write_tile_lengths(self, lengths: Sequence[int], tiles: Sequence[int]) -> bytes:
         """Return the lengths of tile-parts, if they are wanted."""
@@ -156,16 +173,23 @@ class StreamWriter:
             for number, first in enumerate(range(0, len(lengths), _TLM_LENGTHS))
         )  # fmt: skip
 
-    def _cut_tile(self, layout: TileLayout, layers: int) -> list[int]:
-        """Return behind which packets of a tile its parts end, 0 first."""
+    def _cut_tiles(self, layers: int) -> tuple[Array, Array, Array]:
+        """Return the tile of each part, its number in the tile, and behind which packets parts end, 0 first."""
+        kinds, which = find_kinds(self.layouts)
+        cuts = [self._count_packets(layout, layers) for layout in kinds]
+        tiles = np.repeat(np.arange(len(which)), np.array([len(counts) for counts in cuts])[which])
+        numbers = np.concatenate([np.arange(len(cuts[kind])) for kind in which])
+        return tiles, numbers, np.append(0, np.cumsum(np.concatenate([cuts[kind] for kind in which])))
+
+    def _count_packets(self, layout: TileLayout, layers: int) -> list[int]:
+        """Return how many packets the parts of a tile have."""
         if not self.settings.tile_parts:
-            return [0, layout.precinct_count * layers]
+            return [layout.precinct_count * layers]
         levels = max(map(len, layout.resolutions))
-        counts = [
-            sum(found[level].precinct_count for found in layout.resolutions if level < len(found))
+        return [
+            layers * sum(found[level].precinct_count for found in layout.resolutions if level < len(found))
             for level in range(levels)
         ]
-        return [0, *accumulate(count * layers for count in counts)]
 
     def _plan(
         self,
@@ -181,46 +205,52 @@ class StreamWriter:
             progressions = [changes] * len(self.layouts)
         order = list_packets(self.size, self.layouts, progressions or self.settings.order, layers)
         packets = sizes.reshape(-1)[order]
-        parts, first = [], 0
-        for tile, layout in enumerate(self.layouts):
-            cuts = self._cut_tile(layout, layers)
-            for number, (start, stop) in enumerate(pairwise(cuts)):
-                own = slice(first + start, first + stop)
-                head = self._write_lengths(packets[own])
-                if segments is not None and number == 0:
-                    head = segments[tile] + head
-                length = _PART_BYTES + len(head) + int(packets[own].sum())
-                parts.append(_Part(tile, number, len(cuts) - 1, head, own, length))
-            first += cuts[-1]
-        return _Plan(parts, order, packets)
+        tiles, numbers, bounds = self._cut_tiles(layers)
+        heads = [b""] * len(tiles)
+        if self.settings.plt:
+            heads = [self._write_lengths(packets[first:last]) for first, last in pairwise(bounds)]
+        if segments is not None:
+            parts = zip(tiles, numbers, heads, strict=True)
+            heads = [segments[tile] + head if number == 0 else head for tile, number, head in parts]
+        return _Plan(tiles, numbers, np.bincount(tiles)[tiles], bounds, heads, order, packets)
 
     def _fill(self, out: Array, at: int, plan: _Plan, packer: Packer, kept: Array, tiles: Sequence[int]) -> None:
         """Write tiles into a buffer, from a byte on."""
-        packets, order = plan.packets, plan.order
-        offsets, numbers = np.empty(packets.size, np.int64), np.empty(packets.size, np.int64)
-        first = 0
-        for part in plan.parts:
-            tile = tiles[part.tile]
-            if part.length >= 2**32:
-                raise ArgumentError(f"tile {tile} has {part.length} bytes, and 2³² - 1 are allowed; use smaller tiles")
-            text = TilePart(tile, part.length, part.number, part.count).write() + part.head + SOD.to_bytes(2, "big")
-            out[at : at + len(text)] = np.frombuffer(text, np.uint8)
-            own = part.packets
-            ends = np.cumsum(packets[own])
-            offsets[order[own]] = at + len(text) + ends - packets[own]
-            # packets are counted through all parts of a tile
-            first = first if part.number else own.start
-            numbers[order[own]] = np.arange(own.start - first, own.stop - first)
-            at += part.length
+        lengths, order = plan.lengths, plan.order
+        if lengths.max(initial=0) >= 2**32:
+            part = int(lengths.argmax())
+            raise ArgumentError(
+                f"tile {tiles[plan.tiles[part]]} has {lengths[part]} bytes, and 2³² - 1 are allowed; use smaller tiles"
+            )
+        fields = (plan.tiles.tolist(), lengths.tolist(), plan.numbers.tolist(), plan.counts.tolist(), plan.heads)
+        texts = [
+            TilePart(tiles[tile], length, number, count).write() + head + _SOD
+            for tile, length, number, count, head in zip(*fields, strict=True)
+        ]
+        starts = at + np.cumsum(lengths) - lengths
+        _scatter(texts, starts, out)
+        # bodies begin behind the texts, and packets of a part follow each other
+        bodies = starts + np.array([len(text) for text in texts]) - plan.ends[plan.bounds[:-1]]
+        counts = np.diff(plan.bounds)
+        offsets, numbers = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+        offsets[order] = plan.ends[:-1] + np.repeat(bodies, counts)
+        # packets are counted through all parts of a tile
+        firsts = plan.bounds[:-1][plan.numbers == 0][plan.tiles]
+        numbers[order] = np.arange(len(order)) - np.repeat(firsts, counts)
         packer.write(kept, offsets.reshape(-1, len(kept)), numbers.reshape(-1, len(kept)), out)
 
     def _write_lengths(self, lengths: Array) -> bytes:
-        """Return the lengths of the packets of a tile, if they are wanted."""
-        if not self.settings.plt:
-            return b""
+        """Return the lengths of the packets of a tile-part as segments."""
         if len(lengths) > 256 * _PLT_LENGTHS:
             raise ArgumentError(f"plt=True has room for {256 * _PLT_LENGTHS} packets a tile, not {len(lengths)}")
         return b"".join(
             PacketLengths(number, tuple(lengths[first : first + _PLT_LENGTHS].tolist())).write()
             for number, first in enumerate(range(0, len(lengths), _PLT_LENGTHS))
         )
+
+
+def _scatter(texts: Sequence[bytes], starts: Array, out: Array) -> None:
+    """Write each text where it begins."""
+    lengths = np.array([len(text) for text in texts])
+    before = np.cumsum(lengths) - lengths
+    out[np.arange(lengths.sum()) + np.repeat(starts - before, lengths)] = np.frombuffer(b"".join(texts), np.uint8)

@@ -12,6 +12,8 @@ import pytest
 import pywt
 
 from subband.codecs.jpeg2000.blocks import EncodedBlocks, decode_blocks, encode_blocks
+from subband.codecs.jpeg2000.blocks.coder import _share
+from subband.codecs.jpeg2000.blocks.styles import HIGH_THROUGHPUT
 from subband.data import camera
 from subband.engines import get_threads, set_threads
 from subband.errors import ArgumentError, DtypeError, ShapeError
@@ -484,3 +486,28 @@ def test_blocks_of_openjpeg(shape):
     np.testing.assert_array_equal(out.reshape(shape) + 128, picture)
     assert not damaged.any()
     assert encode(out.reshape(shape)).data.size <= len(data)
+
+
+@pytest.mark.parametrize("style", [0, HIGH_THROUGHPUT])
+def test_tasks_take_every_block_once_and_about_as_many_samples(style):
+    # those of a picture of 1024 x 1024, from coarse to fine
+    sides = [32] + [side for side in (32, 64) for _ in range(3)] + [64] * 252
+    table = np.array([(0, side, side, side, 0) for side in sides])
+    set_threads(2)
+    try:
+        tasks = _share(table, style)
+    finally:
+        set_threads(None)
+    assert [block for first, last in tasks for block in range(first, last)] == list(range(len(table)))
+    areas = [sum(side**2 for side in sides[first:last]) for first, last in tasks]
+    assert len(tasks) >= 8
+    assert max(areas) < 1.5 * min(areas)
+
+
+def test_blocks_of_small_pictures_are_shared_too():
+    set_threads(2)
+    try:
+        assert len(_share(np.array([(0, 64, 64, 64, 0)] * 4), 0)) == 2
+        assert _share(np.zeros((0, 5), np.int64), 0) == []
+    finally:
+        set_threads(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from operator import index
 from typing import Any
 
@@ -24,8 +25,9 @@ _ht_decoding = Kernels("subband.codecs.jpeg2000.blocks.loops.ht_decoding")
 
 _ht_encoding = Kernels("subband.codecs.jpeg2000.blocks.loops.ht_encoding")
 
-# Samples of one task: few, since one block may take a hundred times longer than another.
-_TOGETHER, _HT_TOGETHER = 8 * 4096, 24 * 4096
+# Samples of one task, at least and at most, of Part 1 and of Part 15: few, since one block may take a hundred times
+# longer than another, and enough that a thread is awake before the others are done.
+_TOGETHER, _HT_TOGETHER = (2 * 4096, 8 * 4096), (8 * 4096, 24 * 4096)
 
 # More do not fit the magnitude of a 32-bit sample, and of one that has the half below its lowest plane beside its sign.
 _MOST_PLANES, _MOST_HT_PLANES = 31, 29
@@ -229,12 +231,14 @@ def decode_blocks(
 
 def _share(table: Array, style: int) -> list[tuple[int, int]]:
     """Return the tasks for the blocks of a table: the first of each, and the one behind its last."""
-    n = len(table)
-    most = _HT_TOGETHER if style & HIGH_THROUGHPUT else _TOGETHER
+    ends = np.cumsum(table[:, 2] * table[:, 3])
+    total = int(ends[-1]) if len(ends) else 0
+    least, most = _HT_TOGETHER if style & HIGH_THROUGHPUT else _TOGETHER
     # some tasks for each thread, so that none waits long for another
-    most = min(most, max(_TOGETHER, int(np.sum(table[:, 2] * table[:, 3])) // (4 * get_threads())))
-    together = max(most * n // max(int(np.sum(table[:, 2] * table[:, 3])), 1), 2)
-    return [(first, min(first + together, n)) for first in range(0, n, together)]
+    together = min(most, max(least, total // (4 * get_threads())))
+    count = max(total // together, 1)
+    edges = np.searchsorted(ends, total * np.arange(1, count) // count, "right").tolist() if count > 1 else []
+    return [(first, last) for first, last in pairwise((0, *edges, len(table))) if first < last]
 
 
 def _freeze(array: Array) -> Array:

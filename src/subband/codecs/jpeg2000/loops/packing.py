@@ -80,6 +80,17 @@ def _count_nodes(rows, columns):
 
 
 @stored(**_OPTIONS)
+def _count_precinct(precincts, bands, precinct):
+    """Return how many nodes the trees of a precinct have, and how many blocks there are."""
+    nodes, blocks = 0, 0
+    first_band = precincts[precinct, 0]
+    for band in range(first_band, first_band + precincts[precinct, 1]):
+        nodes += _count_nodes(bands[band, 1], bands[band, 2])
+        blocks += bands[band, 1] * bands[band, 2]
+    return nodes, blocks
+
+
+@stored(**_OPTIONS)
 def _plant(values, shape, rows, columns):
     """Build a tag tree: each inner node is the least of its children; `shape` takes start and width of each level."""
     height, start = 0, 0
@@ -131,20 +142,21 @@ def _put_lengths(pen, out, ends, first, last, length_bits, style):
     """Tell how many bytes passes `first` to `last` take, a number for each codeword; return the new state."""
     more = 0
     begin, done = first, ends[first - 1] if first else 0
-    for index in range(first, last + 1):
-        if index == last or count_room(index, style) == 1:
-            room = length_bits + _count_bits(index - begin + 1) - 1
-            more = max(more, _count_bits(ends[index] - done) - room)
-            begin, done = index + 1, ends[index]
+    while begin <= last:
+        passes = min(count_room(begin, style), last + 1 - begin)
+        end = ends[begin + passes - 1]
+        more = max(more, _count_bits(end - done) - (length_bits + _count_bits(passes) - 1))
+        begin, done = begin + passes, end
     for _ in range(more):
         _put(pen, out, 1)
     _put(pen, out, 0)
     length_bits += more
     begin, done = first, ends[first - 1] if first else 0
-    for index in range(first, last + 1):
-        if index == last or count_room(index, style) == 1:
-            _put_number(pen, out, ends[index] - done, length_bits + _count_bits(index - begin + 1) - 1)
-            begin, done = index + 1, ends[index]
+    while begin <= last:
+        passes = min(count_room(begin, style), last + 1 - begin)
+        end = ends[begin + passes - 1]
+        _put_number(pen, out, end - done, length_bits + _count_bits(passes) - 1)
+        begin, done = begin + passes, end
     return length_bits
 
 
@@ -184,20 +196,24 @@ def pack_precincts(
     layers = kept.shape[0]
     pen = np.zeros(4, np.int64)
     pen[_WRITES] = 1 if is_writing else 0
+    most_nodes, most_blocks, most_bands = 0, 0, 0
+    for precinct in range(precincts.shape[0]):
+        nodes, blocks = _count_precinct(precincts, bands, precinct)
+        most_nodes, most_blocks = max(most_nodes, nodes), max(most_blocks, blocks)
+        most_bands = max(most_bands, precincts[precinct, 1])
+    # memory for the largest, because small precincts are written faster than it is taken
+    values, lows = np.empty((2, most_nodes), np.int32), np.empty((2, most_nodes), np.int32)
+    known = np.empty((2, most_nodes), np.uint8)
+    shapes, heights = np.zeros((most_bands, 32, 2), np.int64), np.zeros(most_bands, np.int64)
+    length_bits = np.empty(most_blocks, np.int64)
     for precinct in range(precincts.shape[0]):
         first_band, count = precincts[precinct, 0], precincts[precinct, 1]
-        nodes = 0
-        blocks = 0
-        for band in range(count):
-            rows, columns = bands[first_band + band, 1], bands[first_band + band, 2]
-            nodes += _count_nodes(rows, columns)
-            blocks += rows * columns
-        values = np.zeros((2, nodes), np.int32)
-        lows = np.zeros((2, nodes), np.int32)
-        known = np.zeros((2, nodes), np.uint8)
-        shapes = np.zeros((count, 32, 2), np.int64)
-        heights = np.zeros(count, np.int64)
-        length_bits = np.full(blocks, 3, np.int64)
+        nodes, blocks = _count_precinct(precincts, bands, precinct)
+        for tree in range(2):
+            for node in range(nodes):
+                lows[tree, node], known[tree, node] = 0, 0
+        for block in range(blocks):
+            length_bits[block] = 3
         trunk = 0
         for band in range(count):
             first, rows, columns = bands[first_band + band]

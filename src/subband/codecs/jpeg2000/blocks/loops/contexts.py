@@ -24,6 +24,7 @@ from subband.typing import Array
 
 __all__ = [
     "AROUND",
+    "FROM_SELF_TO_REFINED",
     "INITIAL",
     "REFINED",
     "RUN",
@@ -40,6 +41,9 @@ __all__ = [
 
 #: The bits of a word, for the row that it is shifted to.
 SELF, AROUND, VISITED, REFINED = 1 << 4, 0x1EF, 1 << 20, 1 << 21
+
+#: From the bit that says that a coefficient is significant to the one that says that it was refined.
+FROM_SELF_TO_REFINED = 17
 
 #: The bits of a word, for all four rows.
 SIGNIFICANCE = 0x3FFFF

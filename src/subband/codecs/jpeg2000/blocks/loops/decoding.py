@@ -15,6 +15,7 @@ import numpy as np
 from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, address, count_trailing
 from subband.codecs.jpeg2000.blocks.loops.contexts import (
     AROUND,
+    FROM_SELF_TO_REFINED,
     INITIAL,
     REFINED,
     RUN,
@@ -46,9 +47,6 @@ from subband.codecs.jpeg2000.loops.segments import count_room, is_raw_pass
 from subband.compiled.compiling import stored
 
 __all__ = ["decode_range"]
-
-# From the bit of a word that says that a coefficient is significant to the one that says that it was refined.
-_FROM_SELF_TO_REFINED = 17
 
 
 @stored(**STORED)
@@ -250,7 +248,7 @@ def _decode_refinement(words, magnitudes, width, stripes, plane, contexts, regis
             ready = word & ~(word >> 16) & SELVES
             if ready == 0:
                 continue
-            words[at] = word | ready << _FROM_SELF_TO_REFINED
+            words[at] = word | ready << FROM_SELF_TO_REFINED
             while ready != 0:
                 shift = count_trailing(ready) - 4
                 here = word >> shift

@@ -13,6 +13,7 @@ from subband.codecs.jpeg2000.blocks.loops.modelling import (
     list_cleanup,
     list_refinement,
     list_significance,
+    measure_refinement,
 )
 from subband.codecs.jpeg2000.blocks.loops.mq import CONTEXTS, REGISTERS
 from subband.codecs.jpeg2000.blocks.loops.segments import code_one, code_two
@@ -149,7 +150,8 @@ def _list_block(
                 is_raw_pass(number, style), is_causal, symbols, count,
             )  # fmt: skip
         elif kind == 1:
-            count, gain = list_refinement(words, magnitudes, bits, width, stripes, plane, half, symbols, count)
+            count = list_refinement(words, bits, width, stripes, symbols, count)
+            gain = measure_refinement(magnitudes, 4 * stripes * width, plane, half)
         else:
             count, gain = list_cleanup(
                 words, magnitudes, signs, bits, zeros, width, stripes, below, plane, half, is_causal, symbols, count

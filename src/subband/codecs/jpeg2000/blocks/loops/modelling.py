@@ -3,9 +3,9 @@
 Magnitudes lie in stripes: the four of a column side by side, columns from left to right. Words (see `contexts`) have a
 border of one column and one stripe, so that no neighbour needs a test.
 
-Each pass returns how many symbols it has, and a sum that tells by how much it lowers the squared error: of twice the
-sample minus its new value for coefficients that become significant, of the distance from the old value otherwise.
-Samples and values are doubled, since values lie in the middle of an interval.
+A pass that finds coefficients returns how many symbols there are now, and a sum that tells by how much it lowers the
+squared error, of twice the sample minus its new value. What refinement adds is the distance from the old value. Samples
+and values are doubled, since values lie in the middle of an interval.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numba as nb
 from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, count_trailing
 from subband.codecs.jpeg2000.blocks.loops.contexts import (
     AROUND,
+    FROM_SELF_TO_REFINED,
     REFINED,
     RUN,
     SELF,
@@ -35,6 +36,7 @@ __all__ = [
     "list_refinement",
     "list_significance",
     "mark_significant",
+    "measure_refinement",
 ]
 
 
@@ -140,36 +142,45 @@ def list_significance(
 
 
 @nb.njit(**OPTIONS)
-def list_refinement(words, magnitudes, bits, width, stripes, plane, half, symbols, count):
-    """List the symbols of the magnitude refinement pass."""
-    words, magnitudes, bits, symbols = address(words), address(magnitudes), address(bits), address(symbols)
+def list_refinement(words, bits, width, stripes, symbols, count):
+    """List the symbols of the magnitude refinement pass; return how many there are now."""
+    words, bits, symbols = address(words), address(bits), address(symbols)
     pitch = width + 2
-    first = count
-    middle = 2 << plane
-    mask = 2 * middle - 1
-    total = 0
     for stripe in range(stripes):
         for column in range(width):
             at = (stripe + 1) * pitch + column + 1
             word = words[at]
-            if word & ~(word >> 16) & SELVES == 0:
+            ready = word & ~(word >> 16) & SELVES
+            if ready == 0:
                 continue
-            k = stripe * width + column
-            ones = nb.int64(bits[k])
+            words[at] = word | ready << FROM_SELF_TO_REFINED
+            ones = nb.int64(bits[stripe * width + column])
             for row in range(4):
                 here = word >> (3 * row)
-                is_coded = nb.int64(here & (SELF | VISITED) == SELF)
                 context = max(14 + nb.int64(here & AROUND != 0), 16 * nb.int64(here & REFINED != 0))
                 symbols[count] = 2 * context + ((ones >> row) & 1)
-                count += is_coded
-                word |= is_coded * REFINED << (3 * row)
-                distance = abs(((2 * nb.int64(magnitudes[4 * k + row]) + half) & mask) - middle)
-                total += distance & -is_coded
-            words[at] = word
+                count += (ready >> (3 * row + 4)) & 1
+    return count
+
+
+@nb.njit(**OPTIONS)
+def measure_refinement(magnitudes, size, plane, half):
+    """Return by how much the refinement pass lowers the squared error, four times.
+
+    It codes what was significant above its plane, which is known without following the passes.
+    """
+    magnitudes = address(magnitudes)
+    middle = nb.int64(2 << plane)
+    total, count = nb.int64(0), nb.int64(0)
+    for k in range(size):
+        magnitude = nb.int64(magnitudes[k])
+        is_coded = nb.int64(magnitude >= middle)
+        total += abs(((2 * magnitude + half) & (2 * middle - 1)) - middle) * is_coded
+        count += is_coded
     if plane == 0 and half == 0:
-        return count, 2.0 * total
+        return 2.0 * total
     step = nb.float64(1 << plane)
-    return count, step * (2.0 * total - (count - first) * step)
+    return step * (2.0 * total - count * step)
 
 
 @nb.njit(**OPTIONS)
