@@ -41,6 +41,7 @@ class NoiseMap:
         self.noise = noise
         self._filters = filters
         self._variances = [np.ascontiguousarray(variance, np.float32)]
+        self._deviations: dict[int, Array] = {}
         self._maps: dict[object, Any] = {}
 
     @property
@@ -70,14 +71,16 @@ class NoiseMap:
         return self._maps[key]
 
     def _draw(self, level: int, shape: tuple[int, ...], coefficients: Coefficients) -> Array:
-        while len(self._variances) <= level:
-            self._variances.append(_halve(self._variances[-1]))
+        if level not in self._deviations:
+            while len(self._variances) <= level:
+                self._variances.append(_halve(self._variances[-1]))
+            self._deviations[level] = np.sqrt(self._variances[level])
         drawn = allocate(shape, np.dtype(np.float32))
         step = 2**level if coefficients.is_decimated else 1
         # a coefficient of an expansive transform stands further to the left
         away = step // 2 - coefficients.shift * (2**level - 1)
         begin = [away - before for before in coefficients.begin or (0, 0)]
-        share_rows(shape[0], partial(_loops.draw, self._variances[level], drawn, step, level, *begin), _ROWS)
+        share_rows(shape[0], partial(_loops.draw, self._deviations[level], drawn, step, level, *begin), _ROWS)
         return drawn
 
 

@@ -170,24 +170,17 @@ class Program:
 
     def follow(
         self, pixels: Array, past: Past | None, motion: Array | None = None, steps: tuple[int, int] = (1, 1)
-    ) -> tuple[Array, Past]:
-        """Enhance a frame of video with what is known from those before it.
-
-        Frames are averaged on the host, and what comes of that goes through the stages on the device of the engine.
+    ) -> Past:
+        """Average a frame of video with what is known from those before it, on the host.
 
         Parameters
         ----------
         pixels : ndarray
-            As in `run`, on the host.
+            As in `run`, on the host, laid out in any way.
         past : Past or None
             What the frame before left; None if there is none.
         motion, steps
             As in `subband.enhance.temporal.follow`.
-
-        Returns
-        -------
-        ndarray, Past
-            The frame, and what is known now. A frame with nothing in common with those before is what `run` returns.
         """
         host = get_engine("cpu")
         filters = find_filters(host)
@@ -197,17 +190,32 @@ class Program:
             # as `make_denoiser` finds it, whatever the stages are
             stage = Denoise(level=1, form="decimated")
             sigma = measure_planes(filters, Roundtrip(stage, planes.shape, host, filters).forward(planes))
-        past = follow(past, planes, sigma, motion, steps)
+        return follow(past, planes, sigma, motion, steps)
+
+    def finish(self, pixels: Array, past: Past) -> Array:
+        """Return a frame after all stages, which remove what noise is left in its average.
+
+        Nothing of it is needed for the next frame, so that it may be computed beside that.
+
+        Parameters
+        ----------
+        pixels : ndarray
+            As in `follow`.
+        past : Past
+            What `follow` returned for them. If that has nothing in common with the frames before, the result is what
+            `run` returns.
+        """
         device = self.engine.device if isinstance(self.engine, DeviceEngine) else None
         if past.motion is None:
-            result = self.run(pixels if device is None else device.upload(pixels))
+            whole = np.ascontiguousarray(pixels)
+            result = self.run(whole if device is None else device.upload(whole))
         else:
             averages = past.planes if device is None else device.upload(past.planes)
-            strengths = NoiseMap(past.ratios, self.filters.upload(np.asarray(sigma, np.float64)), self.filters)
+            strengths = NoiseMap(past.ratios, self.filters.upload(past.noise), self.filters)
             for work in self._works:
                 averages = work(averages, None, strengths)
             result = self._leave(averages, pixels.dtype, None)
-        return (result if device is None else device.download(result)), past
+        return result if device is None else np.asarray(device.download(result))
 
     def analyse(self, pixels: Any, *, is_filtered: bool) -> tuple[Coefficients, Roundtrip, Any]:
         """Return the coefficients of the last stage that transforms, how they were made, and the matrix of colours."""

@@ -46,12 +46,15 @@ class Past:
         The averages, with margins.
     padded_ratios : ndarray of float32, of shape (rows, columns)
         Variance of their noise over that of a frame, with margins.
+    noise : ndarray of float64, of shape (planes,)
+        Standard deviation of the noise of a frame in each plane.
     motion : ndarray of shape (blocks, blocks, 2) or None
         Where each block was before, in rows and columns; None if there is nothing before.
     """
 
     padded: Array
     padded_ratios: Array
+    noise: Array
     motion: Array | None = None
 
     @property
@@ -101,18 +104,18 @@ def follow(
     sigma = np.asarray(noise, np.float64)
     wide = tuple(length + 2 * MARGIN for length in planes.shape[1:])
     if past is None or past.padded.shape[1:] != wide or not sigma.all():
-        return _begin(planes)
+        return _begin(planes, sigma)
     if motion is None:
         ratio = float(past.ratios[::BLOCK, ::BLOCK].mean())
         motion = find_motion(pad_planes(planes[0]), past.padded[0], float(sigma[0]), ratio)
     return _average(past, planes, sigma, motion, steps)
 
 
-def _begin(planes: Array) -> Past:
+def _begin(planes: Array, sigma: Array) -> Past:
     padded = pad_planes(planes)
     ratios = _make_ratios(padded.shape[1:])
     ratios[MARGIN:-MARGIN, MARGIN:-MARGIN] = 1
-    return Past(padded, ratios)
+    return Past(padded, ratios, sigma)
 
 
 def _make_ratios(shape: tuple[int, ...]) -> Array:
@@ -136,5 +139,5 @@ def _average(past: Past, planes: Array, sigma: Array, motion: Array, steps: tupl
     share_rows(planes.shape[1], partial(_loops.update, planes, *found, padded, padded_ratios), 32)
     repeat_border(padded)
     # where little is left of the past, all of the frame counts as new
-    after = Past(padded, padded_ratios, motion)
-    return _begin(planes) if np.mean(after.ratios[::BLOCK, ::BLOCK] > _NEW) > _CUT else after
+    after = Past(padded, padded_ratios, sigma, motion)
+    return _begin(planes, sigma) if np.mean(after.ratios[::BLOCK, ::BLOCK] > _NEW) > _CUT else after

@@ -231,21 +231,36 @@ def _average_rows(y: Any, above: Any, below: Any, n: int) -> None:
         y[c] = np.float32(0.25) * ((above[2 * c] + below[2 * c]) + (above[2 * c + 1] + below[2 * c + 1]))
 
 
-def _draw(variance: Array, out: Array, step: int, level: int, down: int, right: int, first: int, last: int) -> None:
+def _draw(deviations: Array, out: Array, step: int, level: int, down: int, right: int, first: int, last: int) -> None:
     """Write standard deviations at coefficients that are `step` samples apart, in some rows.
 
-    `variance` has one number for 2**level samples along each axis; the first coefficient stands at `down`, `right`.
+    `deviations` has one number for 2**level samples along each axis; the first coefficient stands at `down`, `right`.
     """
-    rows, columns = variance.shape
+    rows, columns = deviations.shape
     for r in range(first, last):
-        source = shift(data(variance), min(max((r * step + down) >> level, 0), rows - 1) * columns)
-        draw_row(shift(data(out), r * out.shape[1]), source, step, level, right, columns - 1, out.shape[1])
+        source = shift(data(deviations), min(max((r * step + down) >> level, 0), rows - 1) * columns)
+        goal = shift(data(out), r * out.shape[1])
+        if step == 1 << level:
+            repeat_ends(goal, source, right >> level, columns, out.shape[1])
+        else:
+            draw_row(goal, source, step, level, right, columns - 1, out.shape[1])
+
+
+def _repeat_ends(y: Any, x: Any, begin: int, length: int, n: int) -> None:
+    """Copy a row from some sample on; beyond its ends, the outermost samples are repeated."""
+    before = min(max(-begin, 0), n)
+    inside = max(min(n, length - begin), before)
+    for c in range(before):
+        y[c] = x[0]
+    copy(shift(y, before), shift(x, begin + before), inside - before)
+    for c in range(inside, n):
+        y[c] = x[length - 1]
 
 
 def _draw_row(y: Any, x: Any, step: int, level: int, right: int, last: int, n: int) -> None:
     keep_apart()
     for c in range(n):
-        y[c] = np.sqrt(x[min(max((c * step + right) >> level, 0), last)])
+        y[c] = x[min(max((c * step + right) >> level, 0), last)]
 
 
 add_energy = stored(**OPTIONS)(_add_energy)
@@ -256,5 +271,6 @@ draw_row = stored(**OPTIONS)(_draw_row)
 measure_excess = stored(**OPTIONS)(_measure_excess)
 mix = stored(**OPTIONS)(_mix)
 predict = stored(**OPTIONS)(_predict)
+repeat_ends = stored(**OPTIONS)(_repeat_ends)
 update = stored(**OPTIONS)(_update)
 weigh_new = stored(**OPTIONS)(_weigh_new)

@@ -24,7 +24,15 @@ import numpy as np
 from subband.media.base import Colours, ColourTags, Frame, SourceInfo
 from subband.typing import Array
 
-__all__ = ["FrameReader", "FrameWriter", "PixelFormat", "choose_matrix", "view_plane"]
+__all__ = [
+    "FrameReader",
+    "FrameWriter",
+    "PixelFormat",
+    "allocate_planar",
+    "choose_matrix",
+    "repeat_blocks",
+    "view_plane",
+]
 
 # Columns and rows of chroma that stand for 8 × 8 pixels, in the words of FFmpeg's names.
 _SUBSAMPLINGS = {(8, 8): "444", (4, 8): "422", (4, 4): "420", (8, 4): "440", (2, 8): "411", (2, 2): "410"}
@@ -191,14 +199,14 @@ class FrameReader:
             frame = self._converter.reformat(frame, format=self._planar.name, interpolation=self._flags)
         dtype = self._planar.dtype
         shift = 16 - self._planar.bits if self._planar.bits > 8 else 0
-        pixels = np.empty((frame.height, frame.width, 3), dtype)
+        pixels = allocate_planar((frame.height, frame.width, 3), dtype)
         for channel, plane in enumerate(frame.planes[:3]):
             values = view_plane(plane, dtype) << shift if shift else view_plane(plane, dtype)
             if channel == 0:
                 pixels[..., 0] = values
             else:
                 for part, chroma in _pair_rows(pixels[..., channel], values, self._planar.steps, is_interlaced):
-                    _repeat_blocks(part, chroma, self._planar.steps)
+                    repeat_blocks(part, chroma, self._planar.steps)
         if not self.has_alpha:
             return pixels, None
         opaque = np.array(view_plane(frame.planes[3], dtype))
@@ -353,6 +361,17 @@ class FrameWriter:
         return made
 
 
+def allocate_planar(shape: tuple[int, ...], dtype: Any) -> Array:
+    """Return an array for pixels whose channels lie in planes, one behind the other: each is a piece of memory.
+
+    Examples
+    --------
+    >>> allocate_planar((4, 6, 3), np.uint8)[..., 1].flags.c_contiguous
+    True
+    """
+    return np.moveaxis(np.empty((shape[-1], *shape[:-1]), dtype), 0, -1)
+
+
 def _get_opacity(frame: Frame) -> Array:
     """Return how opaque pixels are: wholly, if nothing is said."""
     if frame.alpha is not None:
@@ -378,13 +397,25 @@ def _pair_rows(
         yield values, chroma
 
 
-def _repeat_blocks(target: Array, values: Array, steps: tuple[int, int]) -> None:
-    """Repeat each value down and across; the last one may be cut by the border."""
+def repeat_blocks(target: Array, values: Array, steps: tuple[int, int]) -> None:
+    """Write each value as often as pixels share it, down and across; the last one may be cut by the border.
+
+    Examples
+    --------
+    >>> target = np.empty((2, 5), np.uint8)
+    >>> repeat_blocks(target, np.array([[1, 2, 3]], np.uint8), (2, 2))
+    >>> target.tolist()
+    [[1, 1, 2, 2, 3], [1, 1, 2, 2, 3]]
+    """
     down, across = steps
-    for row in range(down):
-        for column in range(across):
-            part = target[row::down, column::across]
-            part[...] = values[: part.shape[0], : part.shape[1]]
+    rows = target[::down]
+    for column in range(across):
+        part = rows[:, column::across]
+        part[...] = values[: part.shape[0], : part.shape[1]]
+    # whole rows are copied faster than values that lie apart
+    for row in range(1, down):
+        part = target[row::down]
+        part[...] = rows[: part.shape[0]]
 
 
 def _choose_flags(*, quick: bool) -> int:
@@ -429,8 +460,12 @@ def _average_blocks(values: Array, down: int, across: int) -> Array:
     missing = (rows * down - values.shape[0], columns * across - values.shape[1])
     if any(missing):
         values = np.pad(values, ((0, missing[0]), (0, missing[1])), mode="edge")
-    total = np.full((rows, columns), down * across // 2, np.uint32)
+    # narrow numbers, and whole rows first: both are several times as fast
+    wide = np.uint16 if values.dtype == np.uint8 else np.uint32
+    lines = np.zeros((rows, values.shape[1]), wide)
     for row in range(down):
-        for column in range(across):
-            total += values[row::down, column::across]
-    return (total // (down * across)).astype(values.dtype)
+        lines += values[row::down]
+    total = np.full((rows, columns), down * across // 2, wide)
+    for column in range(across):
+        total += lines[:, column::across]
+    return (total // wide(down * across)).astype(values.dtype)

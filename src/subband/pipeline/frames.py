@@ -24,6 +24,7 @@ from subband.enhance.enhancer import Enhancer
 from subband.enhance.program import Program
 from subband.enhance.stages import Stage
 from subband.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from subband.pipeline.ahead import count_ahead, run_ahead
 from subband.pipeline.sequence import Sequence
 from subband.typing import Array
 
@@ -50,7 +51,7 @@ def process_frames(
         The engine that computes; see `subband.set_engine`.
     in_flight : int
         Frames that a device works on while the caller has one. With 0, each comes back before the next is taken from
-        `frames`. The CPU's engines work on one frame at a time in any case.
+        `frames`. The CPU's engines work on one frame at a time in any case, but for averages over time.
 
     Returns
     -------
@@ -147,7 +148,8 @@ class Pipeline:
             return
         if self.enhancer.temporal:
             sequence = Sequence(self.enhancer, self.engine)
-            yield from (sequence.apply(_as_frame(frame)) for frame in frames)
+            jobs = (sequence.follow(_as_frame(frame)) for frame in frames)
+            yield from run_ahead(jobs, min(self.in_flight, count_ahead(self.engine)))
             return
         waiting: deque[tuple[Conveyor, Slot]] = deque()
         key: object = None

@@ -7,16 +7,16 @@ by itself, and put together again; at a quarter of the size, chroma also takes a
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from itertools import tee
 
 import numpy as np
 
 from subband.engines import Engine
-from subband.engines.device_engine import DeviceEngine
 from subband.enhance.enhancer import Enhancer
+from subband.media.video_pixels import allocate_planar, repeat_blocks
+from subband.pipeline.ahead import count_ahead, run_ahead
 from subband.pipeline.frames import Pipeline
 from subband.pipeline.sequence import Sequence
 from subband.pipeline.units import pick_plane
@@ -39,7 +39,11 @@ def take_plane(pixels: Array, channel: int | slice, steps: tuple[int, int]) -> A
     [[[1, 2], [7, 8]]]
     """
     down, across = (1, 1) if channel == 0 else steps
-    return np.ascontiguousarray(pixels[::down, ::across, channel])
+    part = pixels[::down, ::across, channel]
+    if part.ndim == 2:
+        return np.ascontiguousarray(part)
+    # samples of one channel beside each other
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(part, -1, 0)), 0, -1)
 
 
 def join_planes(planes: tuple[Array, Array, Array], steps: tuple[int, int]) -> Array:
@@ -50,15 +54,11 @@ def join_planes(planes: tuple[Array, Array, Array], steps: tuple[int, int]) -> A
     >>> join_planes((np.zeros((2, 3)), np.ones((1, 2)), np.ones((1, 2))), (2, 2)).shape
     (2, 3, 3)
     """
-    down, across = steps
     bright = planes[0]
-    pixels = np.empty((*bright.shape, 3), bright.dtype)
+    pixels = allocate_planar((*bright.shape, 3), bright.dtype)
     pixels[..., 0] = bright
     for channel in (1, 2):
-        for row in range(down):
-            for column in range(across):
-                part = pixels[row::down, column::across, channel]
-                part[...] = planes[channel][: part.shape[0], : part.shape[1]]
+        repeat_blocks(pixels[..., channel], planes[channel], steps)
     return pixels
 
 
@@ -85,7 +85,7 @@ class PlaneWork:
     def __call__(self, frames: Iterator[Array]) -> Iterator[Array]:
         """Apply the enhancer to frames."""
         if self._enhancer.temporal:
-            yield from self._follow(frames)
+            yield from run_ahead(self._follow(frames), count_ahead(self._pipelines[0].engine))
             return
         planes = [self._process(channel, copies) for channel, copies in enumerate(tee(frames, 3))]
         try:
@@ -96,38 +96,19 @@ class PlaneWork:
             for each in planes:
                 each.close()
 
-    def _follow(self, frames: Iterator[Array]) -> Iterator[Array]:
-        """Apply the enhancer to frames, with what is known from those before; chroma moves as the brightness does.
-
-        It needs no more than that motion, so that another thread computes it beside the brightness of the next frame;
-        a device has one thing to do at a time.
-        """
+    def _follow(self, frames: Iterator[Array]) -> Iterator[Callable[[], Array]]:
+        """Yield what finishes each frame, with what is known from those before; chroma moves as the brightness does."""
         engine = self._pipelines[0].engine
-        ahead = 0 if isinstance(engine, DeviceEngine) else 1
         bright = Sequence(self._pipelines[0].enhancer, engine)
         colour = Sequence(pick_plane(self._enhancer, CHROMA, self._steps), engine, self._steps)
-        waiting: deque[tuple[Array, Future[Array]]] = deque()
-        failure: Exception | None = None
+        for frame in frames:
+            finish = bright.follow(take_plane(frame, 0, self._steps))
+            chroma = take_plane(frame, CHROMA, self._steps)
+            yield partial(self._finish, finish, colour.follow(chroma, None, bright.past))
 
-        def finish() -> Array:
-            result, future = waiting.popleft()
-            chroma = future.result()
-            return join_planes((result, chroma[..., 0], chroma[..., 1]), self._steps)
-
-        with ThreadPoolExecutor(1, "subband chroma") as helper:
-            try:
-                for frame in frames:
-                    result = bright.apply(take_plane(frame, 0, self._steps))
-                    chroma = take_plane(frame, CHROMA, self._steps)
-                    waiting.append((result, helper.submit(colour.apply, chroma, None, bright.past)))
-                    if len(waiting) > ahead:
-                        yield finish()
-            except Exception as error:  # noqa: BLE001 - raised below, after the frame that is on its way
-                failure = error
-            if waiting:
-                yield finish()
-        if failure is not None:
-            raise failure
+    def _finish(self, bright: Callable[[], Array], colour: Callable[[], Array]) -> Array:
+        chroma = colour()
+        return join_planes((bright(), chroma[..., 0], chroma[..., 1]), self._steps)
 
     def _process(self, channel: int, frames: Iterator[Array]) -> Generator[Array, None, None]:
         return self._pipelines[channel].process(take_plane(frame, channel, self._steps) for frame in frames)

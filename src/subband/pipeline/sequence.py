@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from subband.engines import Engine
@@ -52,7 +54,13 @@ class Sequence:
         self.past: Past | None = None
 
     def apply(self, frame: Array, number: int | None = None, lead: Past | None = None) -> Array:
-        """Enhance the next frame.
+        """Enhance the next frame; parameters are those of `follow`."""
+        return self.follow(frame, number, lead)()
+
+    def follow(self, frame: Array, number: int | None = None, lead: Past | None = None) -> Callable[[], Array]:
+        """Average the next frame with those before it, and return what enhances the average.
+
+        The next frame does not wait for that: another thread may do it meanwhile.
 
         Parameters
         ----------
@@ -64,19 +72,17 @@ class Sequence:
         lead : Past, optional
             What is known of the brightness after this frame, if these are its planes of chroma.
         """
-        self._look_back(frame, number)
-        assert self._program is not None
+        program = self._look_back(frame, number)
         motion = None if lead is None else lead.motion
         if lead is not None and motion is None:
             # after a cut, colours are new too
             self._before = None
-        pixels = np.ascontiguousarray(frame, frame.dtype.newbyteorder("="))
-        shaped = pixels.reshape(*self._program.space, self._program.channels)
-        result, self.past = self._program.follow(shaped, self._before, motion, self._steps)
-        return result.reshape(frame.shape)
+        shaped = np.asarray(frame, frame.dtype.newbyteorder("=")).reshape(*program.space, program.channels)
+        past = self.past = program.follow(shaped, self._before, motion, self._steps)
+        return lambda: program.finish(shaped, past).reshape(frame.shape)
 
-    def _look_back(self, frame: Array, number: int | None) -> None:
-        """Find out what is known before a frame, and prepare for its shape."""
+    def _look_back(self, frame: Array, number: int | None) -> Program:
+        """Find out what is known before a frame, and return what is prepared for its shape."""
         space, channels = frame.shape[:2], frame.shape[2] if frame.ndim == 3 else 1
         if self._program is None or (self._program.space, self._program.channels) != (space, channels):
             self._program = Program(self._enhancer, space, channels, self._engine)
@@ -86,3 +92,4 @@ class Sequence:
         elif number != self._number:
             self._before = self.past if 0 < number - self._number <= _GAP else None
         self._number = number
+        return self._program

@@ -335,8 +335,9 @@ class FilterTests(EditingTests):
                     actual = self.filters.filter_groups(self.upload(planes), self.upload(guide), noise, groups)
                     expected = _plain.filter_groups(planes, guide, numbers, groups)
                     assert actual.dtype == planes.dtype
-                    # inverses of matrices lose a digit or two
-                    self._check(actual, expected, 30 * _TOLERANCES[dtype], largest(planes), (shape, dtype, groups))
+                    # engines may compute in single precision, of which inverses of matrices lose a digit or two
+                    tolerance = 30 * max(_TOLERANCES[dtype], _TOLERANCES["float32"])
+                    self._check(actual, expected, tolerance, largest(planes), (shape, dtype, groups))
                     if len(planes) > 1:
                         np.testing.assert_array_equal(self.download(actual)[1], planes[1])
 

@@ -63,6 +63,10 @@ class CompiledFilters(PlainFilters):
             pixels = pixels.astype(np.float32)
         *space, channels = pixels.shape
         planes = allocate((channels, *space), np.dtype(dtype))
+        apart = np.moveaxis(pixels, -1, 0)
+        if matrix is None and channels > 1 and apart.flags.c_contiguous:
+            planes[...] = apart
+            return planes
         _pass_pixels("split", planes, np.ascontiguousarray(pixels), matrix)
         return planes
 

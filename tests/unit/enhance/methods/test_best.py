@@ -136,3 +136,15 @@ def test_traced_arrays_are_refused():
     jax = pytest.importorskip("jax")
     with pytest.raises(ArgumentError, match="method='wiener'"):
         jax.jit(lambda x: subband.denoise(x, 25.0, method="best"))(CAMERA[:32, :32])
+
+
+def test_noise_that_single_precision_cannot_tell_is_removed_in_double():
+    """Groups of double precision are computed in single, but for noise that would be lost in its rounding."""
+    clean = CAMERA[:64, :64].astype(np.float64)
+    noisy = clean + np.random.default_rng(0).normal(0, 25, clean.shape)
+    expected = subband.denoise(noisy, 25.0, method="best")
+    far = subband.denoise(noisy + 2.0**30, 25.0, method="best") - 2.0**30
+    assert measure_psnr(far, expected, 255) > 60
+    bright = np.where(np.indices(clean.shape)[0] < 8, 1e9, 0.0)
+    deep = subband.denoise(noisy + bright, 25.0, method="best") - bright
+    assert measure_psnr(deep[16:], clean[16:], 255) > measure_psnr(noisy[16:], clean[16:], 255) + 6

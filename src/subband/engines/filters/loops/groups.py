@@ -12,7 +12,7 @@ import numpy as np
 
 from subband.compiled.compiling import pointed
 from subband.engines.cpu.loops import OPTIONS, clear, data, keep, keep_apart, make_room, shift
-from subband.engines.filters.loops.calls import add_scaled_run, cast_like, copy_run, stand_alone
+from subband.engines.filters.loops.calls import cast_like, copy_run, stand_alone
 
 __all__ = ["filter_groups"]
 
@@ -52,6 +52,73 @@ def _add_distances(y, row, patch, length, n):
             p = row[k + t] - a
             y[k] += p * p
         t += 1
+
+
+@nb.njit(**OPTIONS)
+def _add_four_distances(y, rows, patch, stride, length, n):
+    """Do what `_add_distances` does for four rows of a patch that are `stride` samples apart."""
+    stand_alone()
+    keep_apart()
+    b, c, d = shift(rows, stride), shift(rows, 2 * stride), shift(rows, 3 * stride)
+    j, k, m = shift(patch, stride), shift(patch, 2 * stride), shift(patch, 3 * stride)
+    t = 0
+    while length - t >= 4:
+        a0, a1, a2, a3 = patch[t], patch[t + 1], patch[t + 2], patch[t + 3]
+        b0, b1, b2, b3 = j[t], j[t + 1], j[t + 2], j[t + 3]
+        c0, c1, c2, c3 = k[t], k[t + 1], k[t + 2], k[t + 3]
+        d0, d1, d2, d3 = m[t], m[t + 1], m[t + 2], m[t + 3]
+        for begin in range(0, n, _LANES):
+            for lane in range(_LANES):
+                x = begin + lane
+                z = x + t
+                p0, p1, p2, p3 = rows[z] - a0, rows[z + 1] - a1, rows[z + 2] - a2, rows[z + 3] - a3
+                q0, q1, q2, q3 = b[z] - b0, b[z + 1] - b1, b[z + 2] - b2, b[z + 3] - b3
+                r0, r1, r2, r3 = c[z] - c0, c[z + 1] - c1, c[z + 2] - c2, c[z + 3] - c3
+                s0, s1, s2, s3 = d[z] - d0, d[z + 1] - d1, d[z + 2] - d2, d[z + 3] - d3
+                y[x] += (((p0 * p0 + p1 * p1) + (p2 * p2 + p3 * p3)) + ((q0 * q0 + q1 * q1) + (q2 * q2 + q3 * q3))) + (
+                    ((r0 * r0 + r1 * r1) + (r2 * r2 + r3 * r3)) + ((s0 * s0 + s1 * s1) + (s2 * s2 + s3 * s3))
+                )
+        t += 4
+    while t < length:
+        a0, b0, c0, d0 = patch[t], j[t], k[t], m[t]
+        for x in range(n):
+            p, q, r, s = rows[x + t] - a0, b[x + t] - b0, c[x + t] - c0, d[x + t] - d0
+            y[x] += (p * p + q * q) + (r * r + s * s)
+        t += 1
+
+
+@nb.njit(**OPTIONS)
+def _count_below(x, limit, n):
+    stand_alone()
+    count = 0
+    for begin in range(0, n, _LANES):
+        for lane in range(_LANES):
+            count += x[begin + lane] < limit
+    return count
+
+
+@nb.njit(**OPTIONS)
+def _measure_distances(found, other, own, pitch, sizes, n, limit):
+    """Write the distances of a patch and of `n` patches that begin beside each other, and return whether one counts.
+
+    Sums only grow: as soon as all are as far as the limit, if there is one, the rest of their rows need not be added.
+    """
+    high, pz, py, px = sizes[2], sizes[4], sizes[5], sizes[6]
+    # an image has its rows along the first axis
+    slices, lines, stride = (1, pz, high * pitch) if py == 1 else (pz, py, pitch)
+    clear(found, n)
+    for i in range(slices):
+        theirs, ours = shift(other, i * high * pitch), shift(own, i * high * pitch)
+        for j in range(0, lines, 4):
+            row, patch = shift(theirs, j * stride), shift(ours, j * stride)
+            if lines - j >= 4:
+                _add_four_distances(found, row, patch, stride, px, n)
+            else:
+                for k in range(lines - j):
+                    _add_distances(found, shift(row, k * stride), shift(patch, k * stride), px, n)
+            if limit >= 0 and _count_below(found, limit, n) == 0:
+                return False
+    return True
 
 
 @nb.njit(**OPTIONS)
@@ -118,12 +185,10 @@ def _match(distances, positions, found, guide, pitch, sizes, first, z, y, x, cou
             over = y + _alternate(b)
             if over < 0 or over > high - py:
                 continue
-            clear(found, _pad(end - begin))
             other = shift(guide, ((there - first) * high + over) * pitch + begin)
-            for i in range(pz):
-                for j in range(py):
-                    line = (i * high + j) * pitch
-                    _add_distances(found, shift(other, line), shift(own, line), px, _pad(end - begin))
+            limit = distances[0] if some == count else cast_like(guide, -1.0)
+            if not _measure_distances(found, other, own, pitch, sizes, _pad(end - begin), limit):
+                continue
             if a == 0 and b == 0:
                 # others may be equal
                 found[x - begin] = -1
@@ -142,16 +207,22 @@ def _load_group(goal, planes, positions, sizes, count, rows, length):
     high, wide = sizes[2], sizes[3]
     pz, py, px = sizes[4], sizes[5], sizes[6]
     clear(goal, rows * length)
-    total = cast_like(goal, 0.0)
     for k in range(count):
         row = shift(goal, k * length)
         for i in range(pz):
             for j in range(py):
                 line = shift(planes, positions[k] + (i * high + j) * wide)
-                for m in range(px):
+                m = 0
+                while px - m >= 4:
+                    row[m], row[m + 1], row[m + 2], row[m + 3] = line[m], line[m + 1], line[m + 2], line[m + 3]
+                    m += 4
+                while m < px:
                     row[m] = line[m]
-                    total += line[m]
+                    m += 1
                 row = shift(row, px)
+    total = cast_like(goal, 0.0)
+    for t in range(count * length):
+        total += goal[t]
     return total / cast_like(goal, count * pz * py * px)
 
 
@@ -192,6 +263,17 @@ def _multiply_group(goal, group, factor, rows, length, pitch):
 
 
 @nb.njit(**OPTIONS)
+def _sweep(matrix, column, inverse, first, last, pitch):
+    """Subtract the products of a column with itself, over its pivot, from some rows of a lower triangle."""
+    stand_alone()
+    keep_apart()
+    for i in range(first, last):
+        factor, row = column[i] * inverse, shift(matrix, i * pitch)
+        for j in range(_pad(i + 1)):
+            row[j] -= factor * column[j]
+
+
+@nb.njit(**OPTIONS)
 def _invert(matrix, column, least, count, pitch):
     """Invert a positive definite matrix by sweeps, in its lower triangle; its negative inverse is left in all of it.
 
@@ -205,9 +287,8 @@ def _invert(matrix, column, least, count, pitch):
         for i in range(p, count):
             column[i] = matrix[i * pitch + p]
         inverse = cast_like(matrix, 1.0) / max(column[p], least)
-        for i in range(count):
-            if i != p:
-                add_scaled_run(shift(matrix, i * pitch), column, -column[i] * inverse, _pad(i + 1))
+        _sweep(matrix, column, inverse, 0, p, pitch)
+        _sweep(matrix, column, inverse, p + 1, count, pitch)
         for j in range(p):
             own[j] = column[j] * inverse
         own[p] = -inverse
