@@ -25,8 +25,8 @@ CPU, REFERENCE = get_engine("cpu"), get_engine("reference")
 
 WAVELETS = ("haar", "db2", "db3", "db4", "sym4", "cdf53", "bior2.2", "cdf97", "bior4.4")
 
-#: Wide enough that the middle of a row is read as it is, with every kind of remainder.
-SHAPES = ((9, 400), (12, 437), (6, 1301))
+#: Wide enough that the middle of a row is read as it is, with every kind of remainder, and just too narrow for that.
+SHAPES = ((7, 30), (5, 71), (9, 400), (12, 437), (6, 1301))
 
 FLOAT, WHOLE = np.dtype(np.float32), np.dtype(np.int32)
 

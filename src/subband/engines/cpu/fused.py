@@ -51,7 +51,6 @@ from subband.engines.cpu.program import (
     SCALE_EVEN,
     SCALE_P,
     SHRINK,
-    STAGES,
     STRIP,
     THRESHOLDS,
     TICK,
@@ -74,22 +73,62 @@ __all__ = ["tick_forward", "tick_inverse"]
 #: Room for the pairs before and behind its own that a tick may read.
 _BEFORE, _BEHIND = 32, 80
 
-#: Columns from which on a tick by itself, without the borders, is worth calling.
-_WORTH = 512
+#: Columns from which on reading them as they are is worth two lines, one for each end of a row, instead of one.
+_WORTH = 64
 
 
 @nb.njit(**OPTIONS)
 def _cut_strip(ints, columns, before, behind):
     """Return which columns of a strip a tick can read as they are: with so many pairs before and behind the first.
 
-    It reads a vector and the oldest pair of a step before, and as many vectors behind as it has stages.
+    The first of them may lie before the strip, for a tick begins to read there.
     """
     oldest = max(ints[AGE_EVEN], ints[AGE_ODD])
-    begin = max(0, (2 * WHOLE + oldest - before) // WHOLE * WHOLE)
-    end = begin + (min(columns, behind - ints[STAGES] * WHOLE) - begin) // WHOLE * WHOLE
-    if end - begin < _WORTH:
+    begin = -((before - oldest) // WHOLE) * WHOLE
+    end = min(columns, behind) // WHOLE * WHOLE
+    if end - max(0, begin) < _WORTH:
         return columns, columns
     return begin, end
+
+
+@nb.njit(**OPTIONS)
+def _extend_row(line, row, first, h, hn, left, columns, inner, outer, mixed):
+    """Write to a line what a tick cannot read from a row as it is: before some column of a strip, and behind another.
+
+    Its first column is `first` in the row.
+    """
+    if h[KIND] == IDENTITY:
+        copy(shift(line, outer), shift(row, first + outer), columns - outer)
+        return
+    reach = h[LAST] - h[FIRST]
+    goal = shift(line, min(h[ODD] - h[EVEN], 0) - 2 * reach)
+    start = left + h[FIRST]
+    if inner + reach > 0:
+        load_line(goal, row, h, hn, start, mixed, inner + reach)
+    if outer < columns:
+        load_line(shift(goal, 2 * outer), row, h, hn, start + outer, mixed, columns - outer + reach)
+
+
+@nb.njit(**OPTIONS)
+def _extend_bands(line, span, low, high, is_zero, h, hn, left, columns, inner, outer, mixed):
+    """Write to two lines, one for each band along the row, what a tick cannot read from rows of coefficients.
+
+    Such rows may be zeros.
+    """
+    one = hn[SCALE_P]  # nothing is scaled before the tick does
+    reach = h[LAST] - h[FIRST]
+    for part in range(2):
+        start, stop = (outer, columns) if part else (0, inner)
+        goal, n = shift(line, start - reach), stop - start + reach
+        if n <= 0 or start == columns:
+            continue
+        if is_zero:
+            clear(goal, n)
+            clear(shift(goal, span), n)
+        elif h[KIND] == IDENTITY:
+            copy(goal, shift(low, left + start), n)
+        else:
+            load_coefficients(goal, 0, span, low, 0, high, 0, h, hn, left + start + h[FIRST], one, one, mixed, n)
 
 
 @nb.njit(**OPTIONS)
@@ -114,13 +153,12 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
         channels, height, width = f[CHANNELS], f[HEIGHT], f[WIDTH]
     low_width, high_width = sizes[LOW_COLUMNS], sizes[HIGH_COLUMNS]
     rows, rows_below = sizes[LOW_ROWS], sizes[HIGH_ROWS]
-    # down the columns first, each part of a strip keeps rows of the columns beside it too
+    # down the columns first, a strip keeps rows of the columns beside it too
     beside = v[BESIDE] if has_rows else 0
-    pieces = 3 if beside else 1
     pitch = stagger(px, min(tile, c1 - c0) + 2 * beside)
     span = 2 * (pitch + _BEFORE + _BEHIND)  # of a line
     kept = 2 * v[KEPT] * pitch  # of the state of an image
-    room = 64 + 4 * pitch + 2 * span + channels * pieces * kept
+    room = 64 + 4 * pitch + 2 * span + channels * kept
     scratch = make_room(px, room)
     mixture = make_room(px, (8 * channels if has_pixels else 2) * width if has_columns else 0)
     ends = make_room(px, h[MIXTURE_ROOM])
@@ -162,52 +200,37 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                                 z = fetch_row(shift(mix, member * width), origin, width, v, vn, row, begin, end)
                             if member == 0:
                                 y = z
-                    line, line_below = image * rows + pair - base, image * rows_below + pair - base
-                    aa, ad = shift(p_aa, line * low_width + left), shift(p_ad, line * high_width + left)
-                    da, dd = shift(p_da, line_below * low_width + left), shift(p_dd, line_below * high_width + left)
+                    above, below = image * rows + pair - base, image * rows_below + pair - base
+                    aa, ad = shift(p_aa, above * low_width + left), shift(p_ad, above * high_width + left)
+                    da, dd = shift(p_da, below * low_width + left), shift(p_dd, below * high_width + left)
                     to_aa, to_ad, to_da, to_dd = aa, ad, da, dd
                     if not (is_wanted and is_direct):
                         to_aa, to_ad = spare, shift(spare, pitch)
                     if not (is_wanted and is_direct and is_below):
                         to_da, to_dd = shift(spare, 2 * pitch), shift(spare, 3 * pitch)
-                    for part in range(3):
-                        start, stop = 0, inner
-                        if part == 1:
-                            start, stop = inner, outer
-                        elif part == 2:
-                            start, stop = outer, columns
-                        if start == stop:
-                            continue
-                        from_y, from_z = shift(y, first + 2 * start), shift(z, first + 2 * start)
-                        if not has_rows:
-                            from_y, from_z = shift(y, first + start), shift(z, first + start)
-                        if part != 1:
-                            goal, goal_z = shift(lines, 2 * _BEFORE), shift(lines, span + 2 * _BEFORE)
-                            if has_rows:
-                                pairs, n = left + start + h[FIRST], stop - start + h[LAST] - h[FIRST]
-                                lead = 2 * (h[FIRST] - h[LAST]) + min(h[ODD] - h[EVEN], 0)
-                                load_line(shift(goal, lead), y, h, hn, pairs, mixed, n)
-                                if has_columns:
-                                    load_line(shift(goal_z, lead), z, h, hn, pairs, mixed, n)
-                            else:
-                                copy(goal, from_y, stop - start)
-                                copy(goal_z, from_z, stop - start)
-                            from_y, from_z = goal, goal_z
-                        call_tick(
-                            tick,
-                            shift(to_aa, start),
-                            shift(to_ad, start),
-                            shift(to_da, start),
-                            shift(to_dd, start),
-                            from_y,
-                            from_z,
-                            shift(states, (channel * pieces + (part if beside else 0)) * kept + beside + start),
-                            pitch,
-                            vn,
-                            hn,
-                            factors,
-                            stop - start,
-                        )
+                    line = shift(lines, 2 * _BEFORE)
+                    _extend_row(line, y, first, h, hn, left, columns, inner, outer, mixed)
+                    if has_columns:
+                        _extend_row(shift(line, span), z, first, h, hn, left, columns, inner, outer, mixed)
+                    call_tick(
+                        tick,
+                        to_aa,
+                        to_ad,
+                        to_da,
+                        to_dd,
+                        shift(y, first),
+                        shift(z, first),
+                        line,
+                        span,
+                        inner,
+                        outer,
+                        shift(states, channel * kept + beside),
+                        pitch,
+                        vn,
+                        hn,
+                        factors,
+                        columns,
+                    )
                     if not is_wanted:
                         continue
                     if has_frame:
@@ -262,7 +285,6 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     mix, mixed, factors = data(mixture), data(ends), data(numbers)
     clear(data(scratch), room)
     _multiply_scales(factors, vn, hn, SCALE_EVEN)
-    one = hn[SCALE_P]  # nothing is scaled when it is stored
     for b in range(b0, b1):
         for left in range(c0, c1, tile):
             columns = min(tile, c1 - left)
@@ -320,48 +342,38 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                     y, z = shift(canvas, channel * extent), shift(canvas, (channels + channel) * extent)
                     to_y = own if is_wanted and is_direct else y
                     to_z = below_own if is_wanted and is_direct and is_below else z
-                    for part in range(3):
-                        start, stop = 0, inner
-                        if part == 1:
-                            start, stop = inner, outer
-                        elif part == 2:
-                            start, stop = outer, columns
-                        if start == stop:
-                            continue
-                        a, b_ = shift(low, low_left + start), shift(high, high_left + start)
-                        c, d = shift(low_z, low_left + start), shift(high_z, high_left + start)
-                        if part != 1:
-                            a, c = shift(lines, _BEFORE), shift(lines, 2 * span + _BEFORE)
-                            if has_rows:
-                                pairs, n = left + start + h[FIRST], stop - start + h[LAST] - h[FIRST]
-                                if not is_zero:
-                                    load_coefficients(a, 0, span, low, 0, high, 0, h, hn, pairs, one, one, mixed, n)
-                                if has_columns and not is_zero_z:
-                                    load_coefficients(c, 0, span, low_z, 0, high_z, 0, h, hn, pairs, one, one, mixed, n)
-                                a, c = shift(a, h[LAST] - h[FIRST]), shift(c, h[LAST] - h[FIRST])
-                            else:
-                                copy(a, shift(low, left + start), stop - start)
-                                copy(c, shift(low_z, left + start), stop - start)
-                            b_, d = shift(a, span), shift(c, span)
-                        if is_zero:
-                            a = b_ = shift(zeros, _BEFORE)
-                        if is_zero_z:
-                            c = d = shift(zeros, _BEFORE)
-                        call_tick(
-                            tick,
-                            a,
-                            b_,
-                            c,
-                            d,
-                            shift(to_y, each * start),
-                            shift(to_z, each * start),
-                            shift(states, channel * kept + start),
-                            pitch,
-                            vn,
-                            hn,
-                            factors,
-                            stop - start,
+                    fringe = shift(lines, _BEFORE + h[LAST] - h[FIRST])
+                    _extend_bands(fringe, span, low, high, is_zero, h, hn, left, columns, inner, outer, mixed)
+                    a, b_ = shift(low, low_left), shift(high, high_left)
+                    if is_zero:
+                        a = b_ = shift(zeros, _BEFORE)
+                    c, d = shift(low_z, low_left), shift(high_z, high_left)
+                    if has_columns:
+                        fringe_z = shift(fringe, 2 * span)
+                        _extend_bands(
+                            fringe_z, span, low_z, high_z, is_zero_z, h, hn, left, columns, inner, outer, mixed
                         )
+                    if is_zero_z:
+                        c = d = shift(zeros, _BEFORE)
+                    call_tick(
+                        tick,
+                        a,
+                        b_,
+                        c,
+                        d,
+                        to_y,
+                        to_z,
+                        fringe,
+                        span,
+                        inner,
+                        outer,
+                        shift(states, channel * kept),
+                        pitch,
+                        vn,
+                        hn,
+                        factors,
+                        columns,
+                    )
                     if is_wanted and not is_direct and not has_pixels:
                         copy(own, y, samples)
                         if is_below:

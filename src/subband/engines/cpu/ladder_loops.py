@@ -41,23 +41,30 @@ def __getattr__(name):
 
 
 def _make_tick(name):
-    def tick(a, b, c, d, y, z, state, pitch, down, along, factors, n):
-        _climb(name, a, b, c, d, y, z, state, pitch, down, along, factors, n)
+    def tick(a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n):
+        _climb(name, a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n)
 
     return pointed(**OPTIONS)(tick)
 
 
 @intrinsic
-def call_tick(typingctx, tick, a, b, c, d, y, z, state, pitch, down, along, factors, n):
+def call_tick(typingctx, tick, a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n):
     """Call a tick by its address.
 
     Parameters
     ----------
     a, b, c, d : pointer
-        Where the next numbers of the four bands are. What is not written to must be readable a few vectors before and
-        behind, whatever there is. Columns by themselves have the bands `a` and `c`, rows by themselves `a` and `b`.
+        Where the next numbers of the four bands are. Columns by themselves have the bands `a` and `c`, rows by
+        themselves `a` and `b`.
     y, z : pointer
         The same of the even and the odd row of samples.
+    lines : pointer
+        What is read instead of each of those that are not written to, in their order, where the image ends: there it
+        goes on, and may be read a few vectors further, whatever there is.
+    span : int
+        How far these lines lie apart.
+    inner, outer : int
+        From which number on, and up to which, vectors are read from where `a` … `z` are: whole vectors of every kind.
     state : pointer
         Rows that are kept from tick to tick.
     pitch : int
@@ -75,11 +82,12 @@ def call_tick(typingctx, tick, a, b, c, d, y, z, state, pitch, down, along, fact
         builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
         return context.get_dummy_value()
 
-    return types.none(tick, a, b, c, d, y, z, state, pitch, down, along, factors, n), codegen
+    arguments = (a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n)
+    return types.none(tick, *arguments), codegen
 
 
 @intrinsic(prefer_literal=True)
-def _climb(typingctx, name, a, b, c, d, y, z, state, pitch, down, along, factors, n):
+def _climb(typingctx, name, a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n):
     """Write the loop of a name where it stands."""
 
     def codegen(context, builder, signature, args):
@@ -90,7 +98,8 @@ def _climb(typingctx, name, a, b, c, d, y, z, state, pitch, down, along, factors
         return context.get_dummy_value()
 
     parts = name.literal_value.split("__")
-    return types.none(name, a, b, c, d, y, z, state, pitch, down, along, factors, n), codegen
+    arguments = (a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n)
+    return types.none(name, *arguments), codegen
 
 
 def _count_bytes():
@@ -117,9 +126,9 @@ class _Climber:
         for argument in builder.function.args:
             if isinstance(argument.type, ir.PointerType):
                 argument.add_attribute("noalias")
-        names = ("a", "b", "c", "d", "y", "z", "state", "pitch", "down", "along", "factors", "n")
+        names = "a b c d y z lines span inner outer state pitch down along factors n"
         self.builder = builder
-        self.args = dict(zip(names, args, strict=True))
+        self.args = dict(zip(names.split(), args, strict=True))
         self.down, self.along = down, along
         self.number, self.size = number, size
         self.lanes = _count_bytes() // size
@@ -143,6 +152,11 @@ class _Climber:
         width = self.find_width()
         with builder.goto_entry_block():
             spare = {goal: builder.alloca(self.number, width) for goal in goals}
+        lines = {
+            name: self._shift(self.args["lines"], builder.mul(self.args["span"], _WORD(k)))
+            for k, name in enumerate(self.list_sources())
+        }
+        extent = builder.sub(self.args["outer"], self.args["inner"])
         n, lanes = self.args["n"], _WORD(self.lanes)
         whole, rest = builder.sdiv(n, lanes), builder.srem(n, lanes)
         has_rest = builder.icmp_signed(">", rest, _WORD(0))
@@ -159,6 +173,10 @@ class _Climber:
         builder.position_at_end(body)
         column = builder.mul(turn, lanes)
         ahead = builder.add(column, _WORD(self.lanes * self.stages))
+        args = self.args
+        # one comparison, for what is less than the first is a large number without a sign
+        is_inside = builder.icmp_unsigned("<", builder.sub(ahead, args["inner"]), extent)
+        self.sources = {name: builder.select(is_inside, args[name], line) for name, line in lines.items()}
         rows = [self.load_row(row, ahead) for row in range(2 if self.down else 1)]
         if self.is_down_first:
             columns = [self._climb_column(*members, ahead) for members in zip(*rows, strict=True)]
@@ -342,6 +360,10 @@ class _Forward(_Climber):
     def _list_bands(self):
         return True, self.along, self.down, self.along and self.down
 
+    def list_sources(self):
+        """Return what is read from, and has a line."""
+        return "yz"
+
     def find_width(self):
         """Return how many numbers a round writes to each."""
         return self.lanes
@@ -352,7 +374,7 @@ class _Forward(_Climber):
 
     def load_row(self, row, column):
         """Return even and odd samples of a row, or the samples."""
-        source = self.args["yz"[row]]
+        source = self.sources["yz"[row]]
         if not self.along:
             return (self._load(source, column),)
         even, odd = self.list_ages()
@@ -378,6 +400,10 @@ class _Inverse(_Climber):
         """Return what is written to."""
         return ["y", "z"] if self.down else ["y"]
 
+    def list_sources(self):
+        """Return what is read from, and has a line."""
+        return "abcd"
+
     def find_width(self):
         """Return how many numbers a round writes to each."""
         return self.lanes * (2 if self.along else 1)
@@ -390,7 +416,7 @@ class _Inverse(_Climber):
         """Return low and high coefficients of a row, or the coefficients."""
         members = []
         for k, age in enumerate(self.list_ages() if self.along else (0,)):
-            vector = self._load(self.args["abcd"[2 * row + k]], self.builder.sub(column, _WORD(age)))
+            vector = self._load(self.sources["abcd"[2 * row + k]], self.builder.sub(column, _WORD(age)))
             members.append(vector if self.is_rounded else self._multiply(self.factors[2 * row + k], vector))
         return members
 
