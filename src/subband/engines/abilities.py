@@ -33,10 +33,14 @@ class _Ladders(Fusion):
 
 
 #: The CPU takes the last three axes together, in blocks, else the last two. Blocks have pairs of slices enough that the
-#: slices read twice, where blocks meet, are few.
+#: slices read twice, where blocks meet, are few, unless two threads' blocks would be too large for a cache.
 CPU = Abilities(
     _ON_CPU,
-    (Fusion(3, _ON_CPU, block=16), Fusion(2, _ON_CPU), _Ladders(2, _ON_CPU, takes_columns_first=True)),
+    (
+        Fusion(3, _ON_CPU, block=16, block_samples=1 << 20),
+        Fusion(2, _ON_CPU),
+        _Ladders(2, _ON_CPU, takes_columns_first=True),
+    ),
     _ROWS_ON_CPU,
 )
 

@@ -158,7 +158,9 @@ class Fusion:
     least : int
         Samples that there have to be along each of them.
     block : int
-        As `Sweep.block`.
+        As `Sweep.block`, at most.
+    block_samples : int
+        Samples of a block from which on it has fewer pairs of slices, down to a quarter: it should stay in a cache.
     takes_integers : bool
         Whether the last axis goes first in one sweep over two, so that rounding steps can be fused in that order.
     takes_columns_first : bool
@@ -170,12 +172,25 @@ class Fusion:
     is_anywhere: bool = False
     least: int = 1
     block: int = 0
+    block_samples: int = 0
     takes_integers: bool = False
     takes_columns_first: bool = False
 
     def fits(self, plans: Sequence[AxisPlan], shape: _Shape) -> bool:  # noqa: ARG002 - no limits
         """Return whether kernels have room for what runs along the axes, in an array of some shape."""
         return True
+
+    def choose_block(self, shape: tuple[int, ...]) -> int:
+        """Return the pairs of slices of a block in an array of some shape.
+
+        Examples
+        --------
+        >>> fusion = Fusion(3, block=16, block_samples=1 << 20)
+        >>> [fusion.choose_block((size, size, size)) for size in (64, 256, 1024)]
+        [16, 8, 4]
+        """
+        fitting = self.block_samples // (2 * max(1, prod(shape[-2:])))
+        return max(self.block // 4, min(fitting, self.block))
 
 
 @dataclass(frozen=True)
@@ -268,7 +283,7 @@ def _fuse(plan: LevelPlan, abilities: Abilities) -> Sweep | None:
             axes = tuple(range(stop - fusion.count, stop))
             plans = tuple(by_axis[axis] for axis in axes if axis in by_axis and by_axis[axis].length >= fusion.least)
             if len(plans) == fusion.count and fusion.fits(plans, plan.shape):
-                return Sweep(axes, plans, fusion.form, fusion.block)
+                return Sweep(axes, plans, fusion.form, fusion.choose_block(plan.shape))
     return None
 
 

@@ -116,6 +116,13 @@ def test_blocks_cover_a_volume(direction, mode):
         assert all(0 < stop - start <= sweep.block for start, stop in blocks)
 
 
+def test_blocks_of_large_slices_have_fewer_pairs():
+    plans = [plan_level((64, size, size), (0, 1, 2)) for size in (8, 181, 256, 512, 4096)]
+    blocks = [schedule_level(plan, CPU).sweeps[0].block for plan in plans]
+    assert blocks == sorted(blocks, reverse=True)
+    assert blocks[0] > blocks[-1] >= blocks[0] // 4 > 0
+
+
 def test_a_band_is_let_go_as_soon_as_it_has_been_split_further():
     """Otherwise twice the memory of a volume would be taken."""
     bands = WeakSet()
