@@ -105,12 +105,14 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 	@$(INSTALL) '.[video]'
 	@touch $@
 
-# The build without CUDA, which would bring gigabytes, and two libraries that subband is compared with, which need it.
+# The build without CUDA, which would bring gigabytes, and two libraries that subband is compared with, which need it;
+# one of them imports a part of setuptools that is no longer there.
 # Where there is none, the tests of Torch are left out, and the documentation describes our modules for it all the same.
 $(VENV)/.torch: $(VENV)/.made
 	@if $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 \
 	  --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.13.0+cpu'; \
-	then $(BIN)/python -m pip install --quiet --disable-pip-version-check ptwt pytorch-wavelets || true; \
+	then $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  ptwt pytorch-wavelets 'setuptools<81' || true; \
 	else echo "tests of Torch are left out" >&2; fi
 	@touch $@
 
