@@ -9,7 +9,7 @@ from subband.cli import app
 from subband.enhance import Denoise, Enhancer, Gaussian
 from subband.media import open_sink, open_source
 from subband.pipeline import add_noise_to_file, enhance_file
-from subband.pipeline.planes import PlaneWork, join_planes, take_plane
+from subband.pipeline.planes import CHROMA, PlaneWork, join_planes, take_plane
 
 STEPS = {"yuv420p": (2, 2), "yuv422p": (1, 2), "yuv444p": (1, 1)}
 SIGMA = 20
@@ -102,6 +102,13 @@ def test_planes_come_apart_and_together(shape, steps):
     assert pixels.shape == (*shape, 3)
     for channel in range(3):
         np.testing.assert_array_equal(take_plane(pixels, channel, steps), planes[channel])
+    chroma = take_plane(pixels, CHROMA, steps)
+    for channel in (1, 2):
+        np.testing.assert_array_equal(chroma[..., channel - 1], planes[channel])
+    # every channel is a piece of memory, also of frames whose channels lie beside each other
+    assert all(pixels[..., channel].flags.c_contiguous for channel in range(3))
+    assert all(chroma[..., channel].flags.c_contiguous for channel in range(2))
+    np.testing.assert_array_equal(take_plane(pixels.copy(order="C"), CHROMA, steps), chroma)
 
 
 @pytest.mark.parametrize("engine", ["cpu", pytest.param("opencl", marks=pytest.mark.opencl)])
