@@ -39,20 +39,16 @@ def filter_strips(planes: Array, guide: Array, noise: Array, groups: Groups) -> 
     result = planes.copy()
     if not is_noisy.any():
         return result
-    means = guide.mean(axis=tuple(range(1, planes.ndim)), keepdims=True)
-    if planes.dtype == np.float64 and _fits_single(planes[is_noisy] - means[is_noisy], noise[is_noisy]):
-        single = [(each - means).astype(np.float32) for each in (planes, guide)]
-        sums = _sum_strips(single[0], single[1], noise, groups)
+    means, scale = guide.mean(axis=tuple(range(1, planes.ndim)), keepdims=True), float(noise[is_noisy].min())
+    if planes.dtype == np.float64 and float(np.abs(planes - means)[is_noisy].max()) * _ROUNDING < scale:
+        # in units of the noise, so that those of the image do not matter
+        single = [((each - means) / scale).astype(np.float32) for each in (planes, guide)]
+        sums = _sum_strips(single[0], single[1], noise / scale, groups)
     else:
-        means, sums = np.zeros_like(means), _sum_strips(planes, guide, noise, groups)
+        means, scale, sums = np.zeros_like(means), 1.0, _sum_strips(planes, guide, noise, groups)
     estimates = (sums[is_noisy, 0] / sums[is_noisy, 1]).reshape(-1, *planes.shape[1:])
-    result[is_noisy] = estimates + means[is_noisy]
+    result[is_noisy] = estimates * scale + means[is_noisy]
     return result
-
-
-def _fits_single(values: Array, noise: Array) -> bool:
-    """Tell whether noise is far above what single precision makes of numbers."""
-    return float(np.abs(values).max()) * _ROUNDING < float(noise.min())
 
 
 def _sum_strips(planes: Array, guide: Array, noise: Array, groups: Groups) -> Array:
