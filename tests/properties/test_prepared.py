@@ -18,7 +18,7 @@ from subband.engines.recording import recordings
 from subband.errors import SubbandError
 from subband.testing import draw_samples
 from subband.testing.samples import LAYOUTS, as_layout
-from subband.transforms import packing
+from subband.transforms import packing, ravelling
 
 WAVELETS = ("haar", "db2", "db4", "db12", "bior2.2", "bior4.4", "cdf97", "dmey", subband.Wavelet("sym5"))
 MODES = ("symmetric", "zero", "periodization", "smooth", "antireflect", "periodic", 1)
@@ -201,7 +201,7 @@ def test_packed_bands_are_taken_out(x, wavelet, mode):
         packed, flat = subband.coeffs_to_array(bands), subband.ravel_coeffs(bands)
         expected = packing._cut_carefully(*packed, name)
         assert_same(subband.array_to_coeffs(*packed, name), expected)
-        assert_same(packing._unravel_carefully(*flat, name), expected)
+        assert_same(ravelling._unravel_carefully(*flat, name), expected)
         assert_same(subband.unravel_coeffs(*flat, name), expected)
 
 

@@ -55,7 +55,7 @@ def lay_out_tiles(size: ImageSize, styles: Sequence[CodingStyle]) -> list[TileLa
             return [lay_out_tile(size, styles, 0)]
     columns = [find_tile_rectangle(size, column) for column in range(wide)]
     rows = [find_tile_rectangle(size, row * wide) for row in range(high)]
-    # numbers of what is the same take the place of what it is, which takes longer to compare
+    # numbers stand for what is the same, because that takes longer to compare
     numbers: dict[tuple[int, ...], int] = {}
     across = [numbers.setdefault(_describe(size, styles, each, 0), len(numbers)) for each in columns]
     down = [numbers.setdefault(_describe(size, styles, each, 1), len(numbers)) for each in rows]
@@ -80,7 +80,7 @@ def _divide(rectangle: Rectangle, size: ImageSize) -> tuple[Rectangle, ...]:
 
 
 def find_kinds(layouts: Sequence[TileLayout]) -> tuple[list[TileLayout], list[int]]:
-    """Return the first tile of each kind, and the kind of every tile: alike are those that share all but their place.
+    """Return the first tile of each kind, and the kind of every tile: those are alike that differ in where they lie.
 
     Examples
     --------

@@ -40,7 +40,8 @@ def filter_strips(planes: Array, guide: Array, noise: Array, groups: Groups) -> 
     if not is_noisy.any():
         return result
     means, scale = guide.mean(axis=tuple(range(1, planes.ndim)), keepdims=True), float(noise[is_noisy].min())
-    if planes.dtype == np.float64 and float(np.abs(planes - means)[is_noisy].max()) * _ROUNDING < scale:
+    largest = max(float(np.abs(each - means).max()) for each in (planes, guide))
+    if planes.dtype == np.float64 and largest * _ROUNDING < scale:
         # in units of the noise, so that those of the image do not matter
         single = [((each - means) / scale).astype(np.float32) for each in (planes, guide)]
         sums = _sum_strips(single[0], single[1], noise / scale, groups)
