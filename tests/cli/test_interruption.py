@@ -68,12 +68,13 @@ def measure_size(path):
 
 @pytest.mark.parametrize("name", ["volume.h5:scan/ct", "frame%04d.png"])
 def test_termination_of_what_is_no_film(tmp_path, name):
-    np.save(tmp_path / "in.npy", np.random.default_rng(0).integers(0, 2**16, (300, 128, 128), np.uint16))
+    # so many slices that none of this ends by itself before the signal; the file has holes, and takes no room
+    np.lib.format.open_memmap(tmp_path / "in.npy", "w+", np.uint16, (50_000, 128, 128))
     (tmp_path / "out").mkdir()
     command = [sys.executable, "-m", "subband", "filter", str(tmp_path / "in.npy"), str(tmp_path / "out" / name)]
     process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 600
-    while not any(measure_size(entry) > 1000 for entry in (tmp_path / "out").iterdir()):
+    while not any(measure_size(entry) > 0 for entry in (tmp_path / "out").iterdir()):
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline
         time.sleep(0.005)
