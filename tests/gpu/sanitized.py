@@ -44,6 +44,8 @@ LEVELS = (
     # three axes at a time: rows that mirror themselves, and zeros outside of odd sizes
     ((18, 38, 66), (0, 1, 2), "cdf97", "whole", "float32"),
     ((2, 17, 19, 67), (1, 2, 3), "db2", "zero", "float32"),
+    # and large tiles, the last of which begins inside the one before
+    ((18, 46, 132), (0, 1, 2), "cdf97", "whole", "float32"),
 )
 
 #: Planes that are filtered by groups of similar patches.

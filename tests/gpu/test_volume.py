@@ -21,7 +21,7 @@ pytestmark = pytest.mark.gpu
 ENGINE = get_engine("cuda")
 
 #: Several tiles and walks, in two forms that differ in their text: whole pairs all over, and odd sizes, in a batch too.
-SHAPES = ((18, 46, 130), (17, 33, 67), (2, 3, 16, 19, 41))
+SHAPES = ((18, 46, 132), (17, 33, 67), (2, 3, 16, 19, 41))
 
 #: Wavelets that three axes of go together; compiling takes most of the time, so each comes with one mode and dtype.
 KINDS = (
@@ -93,8 +93,10 @@ def test_wavelets_that_are_nearly_too_long(name):
         (VolumeLaunch(8, 2, 1), (1, 2, 5, 64)),
         (VolumeLaunch(10, 1, 1, ahead=3, resident=2, unroll=2), (1, 3, 4)),
         (VolumeLaunch(6, 1, 2, ahead=2, is_whole_sectors=True), (2, 7)),
+        # more local memory than a text may declare
+        (VolumeLaunch(12, 2, 2, ahead=2, is_whole_sectors=True, resident=1, unroll=2), (1, 5, 24)),
     ],
-    ids=["plain", "ahead", "wide"],
+    ids=["plain", "ahead", "wide", "large"],
 )
 def test_cuts_leave_no_seam(launch, chunks, monkeypatch):
     def cut_unevenly(self, steps, *_, **__):
@@ -107,15 +109,22 @@ def test_cuts_leave_no_seam(launch, chunks, monkeypatch):
         monkeypatch.setattr(ENGINE, "volume_override", override)
         # prepared sweeps keep their chunk
         ENGINE.forget_kernels()
-        for shape in ((26, 40, 132), (3, 18, 24, 64), (2, 17, 39, 71)):
+        for shape in ((26, 60, 132), (3, 18, 24, 64), (2, 17, 39, 71)):
             check(plan_volume(shape, "cdf97", "whole"), "float32")
     ENGINE.forget_kernels()
 
 
-@pytest.mark.parametrize("width", [64, 66, 88, 90, 122, 124, 126, 514])
+@pytest.mark.parametrize("width", [64, 66, 88, 90, 122, 124, 126, 128, 132, 236, 240, 244, 248, 252, 514, 516])
 def test_rows_that_mirror_themselves(width):
     """The first lane and the last one stand for what lies beyond, wherever the last tile begins."""
     check(plan_volume((16, 22, width), "cdf97", "whole"), "float32")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_large_tiles(dtype):
+    """Blocks are handed more local memory than a text may declare."""
+    for shape in ((30, 64, 128), (2, 22, 66, 260)):
+        check(plan_volume(shape, "cdf97", "whole"), dtype)
 
 
 def test_arrays_of_the_gpu_in_any_order_and_at_any_place():

@@ -115,6 +115,9 @@ def collect_volume(engine, mode):
     """Rows that mirror themselves, or zeros outside of what lies in whole pieces and of what lies anyhow."""
     if mode == "whole":
         run_level(engine, (16, 32, 64), (0, 1, 2), "cdf97", mode)
+        engine.device.local_memory = 227 << 10
+        for dtype in ("float16", "float32"):
+            run_level(engine, (16, 32, 128), (0, 1, 2), "cdf97", mode, dtype)
     else:
         run_level(engine, (16, 32, 64), (0, 1, 2), "db2", mode)
         run_level(engine, (17, 33, 65), (0, 1, 2), "db2", mode, "float16")

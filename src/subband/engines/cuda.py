@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.engines.cuda_launches import CudaLaunches, count_threads
+from subband.engines.cuda_launches import CudaKernel, CudaLaunches, count_threads
 from subband.engines.device import Device, Groups, KernelCall
 from subband.engines.device_engine import ALIGNMENT, DeviceEngine
 from subband.engines.prepared import DEVICE_FORMS, UnknownForm
@@ -31,6 +31,9 @@ _SMALL = 1 << 25
 
 #: Arrays begin at multiples of so many bytes, as those of CuPy do.
 _ALIGNMENT = 512
+
+#: Bytes of local memory that CUDA itself takes of each block.
+_RESERVED = 1 << 10
 
 _NOTHING: AbstractContextManager[None] = nullcontext()
 
@@ -111,6 +114,8 @@ class CudaDevice(Device):
         self.name = properties["name"].decode()
         self._processors = int(properties["multiProcessorCount"])
         self._registers = int(properties["regsPerMultiprocessor"])
+        self.local_memory = int(properties["sharedMemPerBlockOptin"])
+        self._local_memory = int(properties["sharedMemPerMultiprocessor"])
         self._most_groups = int(properties["maxThreadsPerMultiProcessor"]) // LANES
         with self._enter():
             self._make = _find_maker(self._cupy)
@@ -119,19 +124,24 @@ class CudaDevice(Device):
     def is_recording(self) -> bool:
         return bool(self._cupy.cuda.get_current_stream().is_capturing())
 
-    def compile(self, source: str) -> Any:
+    def compile(self, source: str, local: int = 0) -> CudaKernel:
         _restore_cache()
         with self._enter():
             module = self._cupy.RawModule(code=source, options=("-std=c++17",))
             try:
-                return module.get_function("sweep")
+                kernel = module.get_function("sweep")
+                if local:
+                    kernel.max_dynamic_shared_size_bytes = local
+                return CudaKernel(kernel, local)
             except self._cupy.cuda.compiler.CompileException as error:
                 raise KernelError(f"{self.name} does not compile a kernel", source, str(error)) from error
 
-    def count_resident(self, kernel: Any, block: int) -> int:
+    def count_resident(self, kernel: CudaKernel, block: int) -> int:
         # registers are handed out to groups in portions of 256, and a multiprocessor takes whole blocks
-        each = -(-kernel.num_regs * LANES // 256) * 256
+        each = -(-kernel.function.num_regs * LANES // 256) * 256
         blocks = min(self._registers // (each * block), self._most_groups // block, 32)
+        if local := kernel.function.shared_size_bytes + kernel.local:
+            blocks = min(blocks, self._local_memory // (local + _RESERVED))
         return int(self._processors * max(1, blocks) * block)
 
     def _enter(self) -> AbstractContextManager[Any]:
@@ -141,10 +151,10 @@ class CudaDevice(Device):
         device: AbstractContextManager[Any] = self._cupy.cuda.Device(self.number)
         return device
 
-    def launch(self, kernel: Any, groups: Groups, block: int, arguments: Sequence[Any]) -> None:
+    def launch(self, kernel: CudaKernel, groups: Groups, block: int, arguments: Sequence[Any]) -> None:
         grid, threads = count_threads(groups, block)
         with self._enter():
-            kernel(grid, (threads,), tuple(arguments))
+            kernel.function(grid, (threads,), tuple(arguments), shared_mem=kernel.local)
 
     def join(self, calls: Sequence[KernelCall]) -> CudaLaunches:
         with self._enter():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from struct import Struct
 from threading import Lock
 from typing import Any
@@ -18,10 +19,18 @@ from subband.engines.device import Groups, KernelCall
 from subband.errors import DeviceError
 from subband.kernels.dialects import LANES
 
-__all__ = ["CudaLaunches", "count_threads"]
+__all__ = ["CudaKernel", "CudaLaunches", "count_threads"]
 
 #: Streams that have a graph each, so that none of them waits for another.
 _MOST_GRAPHS = 4
+
+
+@dataclass(frozen=True)
+class CudaKernel:
+    """A kernel of CuPy, and the bytes of local memory that its blocks are handed when it is launched."""
+
+    function: Any
+    local: int = 0
 
 
 def count_threads(groups: Groups, block: int) -> tuple[Groups, int]:
@@ -64,7 +73,9 @@ class CudaLaunches:
         self._graphs: dict[int, CudaGraph | None] = {}
         for start, call in zip(starts, calls, strict=True):
             grid, threads = count_threads(call.groups, call.block)
-            self._kernels.append(((call.kernel.kernel.ptr, *grid, threads, 1, 1, 0), first + 8 * start))
+            self._kernels.append(
+                ((call.kernel.function.kernel.ptr, *grid, threads, 1, 1, call.kernel.local), first + 8 * start)
+            )
         self._filling = Lock()
 
     def __call__(self, arrays: Sequence[Any]) -> None:

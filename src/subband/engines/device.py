@@ -11,6 +11,7 @@ import numpy as np
 
 from subband.engines.recording import Arrange, Replay
 from subband.kernels.dialects import Dialect
+from subband.kernels.launch import LOCAL_MEMORY
 from subband.typing import Array
 
 __all__ = ["Device", "Groups", "KernelCall", "Launches"]
@@ -60,13 +61,18 @@ class Device(ABC):
     #: Whether many groups of lanes hide each other's waiting: a GPU, and not a CPU.
     is_gpu: bool
 
+    #: Bytes of local memory that a block may have.
+    local_memory: int = LOCAL_MEMORY
+
     def is_recording(self) -> bool:
         """Say whether what is launched now is being recorded as a graph, which knows arrays by their address."""
         return False
 
     @abstractmethod
-    def compile(self, source: str) -> Any:
+    def compile(self, source: str, local: int = 0) -> Any:
         """Return the kernel ``sweep`` of `source`, ready to be launched.
+
+        Each launch hands its blocks `local` bytes of memory besides what the text declares.
 
         Raises
         ------

@@ -78,10 +78,11 @@ class OpenCLDevice(Device):
         self.name = device.name
         self.dialect = OPENCL_NVIDIA if "NVIDIA" in device.vendor else OPENCL
         self.is_gpu = bool(device.type & self._cl.device_type.GPU)
+        self.local_memory = min(self.local_memory, int(device.local_mem_size))
         self._launching = Lock()
         self._lanes: dict[Any, int] = {}
 
-    def compile(self, source: str) -> Any:
+    def compile(self, source: str, local: int = 0) -> Any:  # noqa: ARG002 - a text declares all that it takes
         try:
             program = self._cl.Program(self.context, source).build()
         except self._cl.Error as error:

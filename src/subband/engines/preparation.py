@@ -26,11 +26,11 @@ from subband.engines.recent import Recent
 from subband.engines.tuned import classify, identify, load_tuned
 from subband.errors import DeviceError
 from subband.kernels.dialects import LANES
-from subband.kernels.launch import Launch, VolumeLaunch, choose_launch, choose_volume_launch
+from subband.kernels.launch import WIDE, Launch, VolumeLaunch, choose_launch, choose_volume_launch
 from subband.kernels.mixing import render_mixing
 from subband.kernels.numbers import STORAGES
 from subband.kernels.sweep import Outside, SweepSpec, render_sweep
-from subband.kernels.volume import VolumeSpec, render_volume
+from subband.kernels.volume import VolumeSpec, count_handed, render_volume
 from subband.schedule.axis import AxisProgram, axis_program, find_mixture
 from subband.schedule.sweeps import Sweep
 from subband.typing import Array, Direction
@@ -120,9 +120,9 @@ class Preparation:
         """Prepare everything anew from now on, but for what is compiled."""
         self._prepared.clear()
 
-    def compile(self, source: str) -> Any:
-        """Return the kernel of a text, compiled once."""
-        return self._kernels.find(source, lambda: self.device.compile(source))
+    def compile(self, source: str, local: int = 0) -> Any:
+        """Return the kernel of a text, compiled once; its blocks are handed `local` bytes of memory."""
+        return self._kernels.find(source, lambda: self.device.compile(source, local))
 
     def prepare(
         self,
@@ -213,19 +213,27 @@ class Preparation:
     def _make_volume(
         self, sweep: Sweep, shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction, is_aligned: bool
     ) -> Prepared:
-        storage = STORAGES[dtype.name]
-        programs = sweep.list_programs(direction)
+        storage, dialect = STORAGES[dtype.name], self.device.dialect
+        programs, across = sweep.list_programs(direction), sweep.plans[2]
+        has_zeros = misses_samples(sweep, programs, direction)
+        mirrors = is_aligned and not has_zeros and mirrors_samples(across, programs[2], direction)
+
+        def aligns(pairs: int) -> bool:
+            return is_aligned and can_align(sweep.lay_out(shape), programs[1:], sweep.plans, pairs, direction)
+
+        def mirrors_all(pairs: int) -> bool:
+            return mirrors and aligns(pairs) and across.pairs >= LANES * pairs
+
         launch = self.volume_override or choose_volume_launch(
-            self.device.dialect,
+            dialect,
             programs[0],
             programs[1],
             storage.size,
             sweep.plans[1].pairs,
             is_inverse=direction == "inverse",
+            is_mirrored=mirrors_all(WIDE),
+            local_memory=self.device.local_memory,
         )
-        is_aligned = is_aligned and can_align(sweep.lay_out(shape), programs[1:], sweep.plans, launch.pairs, direction)
-        has_zeros = misses_samples(sweep, programs, direction)
-        is_mirrored = is_aligned and not has_zeros and launch.pairs == 1 and sweep.plans[2].pairs >= LANES
         spec = VolumeSpec(
             direction,
             programs[0],
@@ -236,15 +244,15 @@ class Preparation:
             launch.rows,
             launch.pairs,
             launch.ahead,
-            is_aligned,
+            aligns(launch.pairs),
             launch.is_whole_sectors,
             launch.resident,
             launch.unroll,
             is_uniform_volume(sweep, direction),
             has_zeros,
-            is_mirrored and mirrors_samples(sweep.plans[2], programs[2], direction),
+            mirrors_all(launch.pairs),
         )
-        kernel = self.compile(render_volume(spec, self.device.dialect))
+        kernel = self.compile(render_volume(spec, dialect), count_handed(spec, dialect))
         resident = self.device.count_resident(kernel, launch.groups) // launch.groups
         table, told, groups = tabulate_volume(sweep, shape, spec, launch, resident)
         return Prepared(

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from subband.kernels.dialects import LANES, Dialect
-from subband.kernels.planes import count_beside, count_slots
+from subband.kernels.planes import count_local
 from subband.schedule.axis import AxisProgram
 
-__all__ = ["Launch", "VolumeLaunch", "choose_launch", "choose_volume_launch"]
+__all__ = ["LOCAL_MEMORY", "WIDE", "Launch", "VolumeLaunch", "choose_launch", "choose_volume_launch"]
 
 #: Bytes of local memory that a block has on every GPU without being asked for.
-_LOCAL_MEMORY = 48 << 10
+LOCAL_MEMORY = 48 << 10
+
+#: Pairs of columns that a lane of a volume sweep holds where rows mirror themselves: it hands its neighbours as many
+#: numbers as if it held one.
+WIDE = 2
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Launch:
         Launch(pairs=4, ahead=2, chunk=24, block=2, is_split=True)
         """
         block = self.block
-        while block > 1 and block * (self.ahead + 1) * 4 * LANES * self.pairs * size > _LOCAL_MEMORY:
+        while block > 1 and block * (self.ahead + 1) * 4 * LANES * self.pairs * size > LOCAL_MEMORY:
             block //= 2
         return replace(self, block=block)
 
@@ -213,10 +217,12 @@ def choose_volume_launch(
     down: int,
     *,
     is_inverse: bool,
+    is_mirrored: bool = False,
+    local_memory: int = LOCAL_MEMORY,
 ) -> VolumeLaunch:
     """Return the parameters that serve for a volume sweep over elements of `size` bytes on most devices.
 
-    Blocks walk short ways, so that what neighbours read too is still in the cache of the device.
+    Blocks of narrow tiles walk short ways, so that what neighbours read too is still in the cache of the device.
 
     Parameters
     ----------
@@ -230,6 +236,10 @@ def choose_volume_launch(
         Pairs of rows of the volume: blocks are made so high that few of their rows lie below the last one.
     is_inverse : bool
         Whether the way is back: from samples to bands a block waits for memory longer, and loads farther ahead.
+    is_mirrored : bool
+        Whether rows that lanes hold `WIDE` pairs of mirror themselves, so that each lane loads and stores whole pieces.
+    local_memory : int
+        Bytes of local memory that a block may have.
 
     Examples
     --------
@@ -240,7 +250,14 @@ def choose_volume_launch(
     >>> program = axis_program(axis_plan(Wavelet("cdf97"), "whole", 512), "forward")
     >>> choose_volume_launch(CUDA, program, program, 4, 256, is_inverse=False)
     VolumeLaunch(groups=12, rows=1, pairs=1, ahead=2, chunk=12, is_whole_sectors=False, resident=2, unroll=2)
+    >>> choose_volume_launch(CUDA, program, program, 4, 256, is_inverse=False, is_mirrored=True, local_memory=99 << 10)
+    VolumeLaunch(groups=12, rows=2, pairs=2, ahead=1, chunk=128, is_whole_sectors=True, resident=1, unroll=2)
     """
+    lost = vertical.schedule.last - vertical.schedule.first
+    wide = _choose_wide(size)
+    local = sum(count_local(vertical, wide.groups, wide.rows, wide.pairs, wide.ahead, size))
+    if is_mirrored and deep.schedule.depth <= 4 and 2 * lost <= wide.groups * wide.rows and local <= local_memory:
+        return wide
     groups, rows, pairs, ahead, chunk, resident, unroll = 8, 2, 1, 1, 12, 0, 1
     depth = deep.schedule.depth
     if depth > 4:
@@ -250,17 +267,26 @@ def choose_volume_launch(
         # what moves from plane to plane then only changes its name
         resident, unroll = 2, 2
         if is_inverse:
-            lost = vertical.schedule.last - vertical.schedule.first
             groups = min((8, 10), key=lambda count: (-(-down // (count * rows - lost)) * count, -count))
             chunk = 24
         else:
             groups, rows, ahead = 12, 1, 2
     if not dialect.is_staging:
         groups, ahead = 8, 1
-    while vertical.schedule.last - vertical.schedule.first > groups * rows // 2:
+    while 2 * lost > groups * rows:
         rows *= 2
-    # of a lane: a pair of planes on its way, and twice the rows that it hands over, as of the groups beside a block
-    own, handed = 8 * pairs * rows * size * ahead, 8 * pairs * count_slots(vertical, rows) * max(4, size)
-    beside = 2 * count_beside(vertical, rows)
-    most = (_LOCAL_MEMORY // LANES - beside * handed) // (own + handed)
-    return VolumeLaunch(min(groups, most), rows, pairs, ahead, chunk, False, resident, unroll)
+    while sum(count_local(vertical, groups, rows, pairs, ahead, size)) > LOCAL_MEMORY:
+        groups -= 1
+    return VolumeLaunch(groups, rows, pairs, ahead, chunk, False, resident, unroll)
+
+
+def _choose_wide(size: int) -> VolumeLaunch:
+    """Return the parameters of large tiles: a multiprocessor has room for the registers of one block of them.
+
+    A sector that two tiles store a part of waits in the cache for the second, and costs more than the halo of narrower
+    tiles; what is stored in whole sectors waits for nobody, so that blocks walk as far as keeps the device busy. Of
+    small elements a sector has too many for that.
+    """
+    if size < 4:
+        return VolumeLaunch(12, 2, WIDE, 2, 24, False, 1, 2)
+    return VolumeLaunch(12, 2, WIDE, 1, 128, True, 1, 2)

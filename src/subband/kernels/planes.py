@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from subband.kernels.volume import VolumeSpec
     from subband.schedule.axis import AxisProgram
 
-__all__ = ["count_beside", "count_meetings", "count_slots", "render_across", "render_down"]
+__all__ = ["count_beside", "count_local", "count_meetings", "count_slots", "render_across", "render_down"]
 
 #: A member of a pair, counted from the first one that is held.
 _Member = tuple[int, int]
@@ -37,6 +37,18 @@ def count_meetings(vertical: AxisProgram, rows: int) -> int:
 def count_slots(vertical: AxisProgram, rows: int) -> int:
     """Return how many rows of a plane a group hands over at most at a time."""
     return max(len(_list_slots(_list_beyond(wanted, rows), rows)) for wanted in _list_wanted(vertical, rows))
+
+
+def count_local(vertical: AxisProgram, groups: int, rows: int, pairs: int, ahead: int, size: int) -> tuple[int, int]:
+    """Return how many bytes of local memory a block takes: for planes on their way, and for rows handed over.
+
+    Both are of two planes; what is handed over lies in two halves that are taken in turn.
+    """
+    lanes = LANES * (groups + 2 * count_beside(vertical, rows))
+    return (
+        8 * ahead * rows * pairs * LANES * groups * size,
+        8 * count_slots(vertical, rows) * pairs * lanes * max(4, size),
+    )
 
 
 def render_down(spec: VolumeSpec) -> str:
@@ -109,6 +121,11 @@ def render_across(spec: VolumeSpec) -> str:
             slot = 2 * (pair % pairs) + member
             fetched.append(f"const T f{n} = FETCH(k * V + {slot}, u[k * V + {slot}], {pair // pairs});")
             names[member, pair] = f"f{n}"
+            if spec.is_mirrored and pairs > 1:
+                # what a lane at an end sees in itself is not what its neighbour would have asked it for
+                edge, own = (0, -1 - pair) if pair < 0 else (LANES - 1, 2 * pairs - 1 - pair)
+                fetched.append(f"const T m{n} = lane == {edge} ? u[k * V + {2 * own + member}] : f{n};")
+                names[member, pair] = f"m{n}"
         return before, fetched, lambda member, pair: names.get((member, pair)) or f"u[k * V + {2 * pair + member}]"
 
     for entry in spec.horizontal.steps:

@@ -13,12 +13,12 @@ from textwrap import indent
 
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.numbers import STORAGES, format_step
-from subband.kernels.planes import count_beside, count_meetings, count_slots, render_across, render_down
+from subband.kernels.planes import count_beside, count_local, count_meetings, count_slots, render_across, render_down
 from subband.kernels.tiles import BANDS, render_bring, render_goal, render_offsets, render_read, render_store
 from subband.schedule.axis import AxisProgram
 from subband.typing import Direction
 
-__all__ = ["VOLUME_FIELDS", "VolumeSpec", "render_volume"]
+__all__ = ["VOLUME_FIELDS", "VolumeSpec", "count_handed", "render_volume"]
 
 #: What a volume sweep is told besides arrays. They are arguments, not a table, because what is the same for all lanes
 #: then takes none of their registers; a table says what the positions outside planes, rows and columns are taken from.
@@ -115,15 +115,28 @@ class VolumeSpec:
         return LANES - sum(self.halo)
 
     @property
+    def shift(self) -> int:
+        """Lanes that tiles of rows that mirror themselves are moved by, because the first has no halo at its left."""
+        return 0 if self.is_whole_sectors else self.halo[0]
+
+    @property
     def row_halo(self) -> tuple[int, int]:
         """Pairs of rows at the top and at the bottom of a tile that only serve their neighbours."""
         schedule = self.vertical.schedule
         return -min(schedule.first, 0), max(schedule.last, 0)
 
+    @property
+    def local(self) -> tuple[int, int]:
+        """Bytes of local memory of a block: of planes on their way, and of rows that groups hand over."""
+        size = STORAGES[self.storage].size
+        return count_local(self.vertical, self.groups, self.rows, self.pairs, self.ahead, size)
+
     def count_tiles(self, across: int) -> int:
         """Return how many tiles side by side so many pairs of columns take."""
+        if self.is_mirrored and across <= LANES * self.pairs:
+            return 1
         if self.is_mirrored:
-            across = max(1, across - sum(self.halo))
+            across = max(1, across - (self.shift + self.halo[1]) * self.pairs)
         return -(-across // (self.useful * self.pairs))
 
     @property
@@ -132,17 +145,21 @@ class VolumeSpec:
         return self.groups * self.rows - sum(self.row_halo)
 
 
+def count_handed(spec: VolumeSpec, dialect: Dialect) -> int:
+    """Return the bytes of local memory that a launch hands to each block: all that it takes, or none.
+
+    A text of CUDA may declare less than a GPU has; one of OpenCL declares all.
+    """
+    return sum(spec.local) if dialect.name == "cuda" else 0
+
+
 def render_volume(spec: VolumeSpec, dialect: Dialect) -> str:
     """Return the source of the kernel ``sweep`` of a volume."""
     samples, bands = ("const ", "") if spec.direction == "forward" else ("", "const ")
     goals = "".join(f",\n    GLOBAL {bands}band_t *RESTRICT {band}" for band in BANDS)
     fields = "".join(f", int {name}" for name in VOLUME_FIELDS)
-    reach = count_beside(spec.vertical, spec.rows)
-    meeting = (
-        f"LOCAL numbers_t meeting[2][{slots}][2][THREADS + {2 * LANES * reach}];"
-        if (slots := count_slots(spec.vertical, spec.rows))
-        else ""
-    )
+    slots, beside = count_slots(spec.vertical, spec.rows), 2 * LANES * count_beside(spec.vertical, spec.rows)
+    meeting = f"MEETING({slots}, {beside})" if slots else ""
     if count_meetings(spec.vertical, spec.rows) % 2:
         meeting += "\n    int turn = 0;"
     pairs_deep = "low_depth" if spec.direction == "forward" else "(depth + 1) / 2"
@@ -152,8 +169,10 @@ def render_volume(spec: VolumeSpec, dialect: Dialect) -> str:
         .replace("@FIELDS@", fields)
         .replace("@MEETING@", meeting)
     )
-    pair = "min(tile_x * USEFUL, width / 2 - 32) + lane" if spec.is_mirrored else "(tile_x * USEFUL - HALO + lane) * P"
-    frame = frame.replace("@PAIR@", pair)
+    tile = (
+        "max(0, min(tile_x * USEFUL + SHIFT - HALO, width / V - 32))" if spec.is_mirrored else "tile_x * USEFUL - HALO"
+    )
+    frame = frame.replace("@PAIR@", f"({tile} + lane) * P")
     frame = frame.replace("@STOP@", pairs_deep).replace("@OFFSETS@", indent(render_offsets(spec), " " * 4))
     frame = frame.replace("@WALK@", indent(_render_walk(spec), " " * 8))
     return "\n".join(
@@ -193,8 +212,10 @@ def _render_types(spec: VolumeSpec) -> str:
         f"#define ROWS {2 * spec.rows}",
         f"#define N {2 * spec.rows * columns}",
         f"#define THREADS {spec.groups * LANES}",
+        f"#define WAITING {spec.local[0]}",
         f"#define USEFUL {spec.useful}",
         f"#define HALO {spec.halo[0]}",
+        f"#define SHIFT {spec.shift}",
         f"#define USEFUL_ROWS {spec.useful_rows}",
         f"#define HALO_ROWS {spec.row_halo[0]}",
         f"#define AHEAD {spec.ahead}",
@@ -204,8 +225,8 @@ def _render_types(spec: VolumeSpec) -> str:
         f"#define BIT(r, my, mx, k) ({bit} * PIECES + (k))",
         "#define IS_USEFUL_LANE (lane >= HALO && lane < HALO + USEFUL)"
         if not spec.is_mirrored
-        else "#define IS_USEFUL_LANE ((tile_x == 0 || pair >= tile_x * USEFUL + HALO) && "
-        "(tile_x == tiles - 1 || lane < HALO + USEFUL))",
+        else "#define IS_USEFUL_LANE ((tile_x == 0 || pair >= (tile_x * USEFUL + SHIFT) * P) && "
+        "(tile_x == tiles - 1 || pair < ((tile_x + 1) * USEFUL + SHIFT) * P))",
         f"#define NOWHERE {-1 if spec.has_zeros else 0}",
         "#define EACH_ROW UNROLL for (int k = 0; k < 2 * ROWS; ++k)",
         f"#define BOUNDS_OF_CUDA __launch_bounds__(THREADS{f', {spec.resident}' if spec.resident else ''})",
@@ -232,9 +253,12 @@ _CUDA = """\
     ((distance) < 0 ? __shfl_up_sync(0xffffffffu, value, (uint)-(distance)) \\
                     : __shfl_down_sync(0xffffffffu, value, (uint)(distance)))
 #define STAGING \\
-    __shared__ ALIGN(16) held_t staged[AHEAD * 2 * ROWS * THREADS * V]; \\
-    held_t *const stage = staged + THREAD * V;
+    extern __shared__ ALIGN(16) char handed[]; \\
+    held_t *const stage = (held_t *)handed + THREAD * V;
 #define STAGED(slot, m, r) (stage + (((slot) * 2 + (m)) * ROWS + (r)) * (THREADS * V))
+#define MEETING(slots, beside) \\
+    numbers_t(*const meeting)[slots][2][THREADS + (beside)] = \\
+        (numbers_t(*)[slots][2][THREADS + (beside)])(handed + WAITING);
 #define STORE_PACK(type, address, count, value) \\
     { \\
         type packed; \\
@@ -255,6 +279,7 @@ _OPENCL = """\
 #define OPAQUE_ADDRESS(address)
 #define FENCE
 #define REPEAT(rounds) __attribute__((opencl_unroll_hint(rounds)))
+#define MEETING(slots, beside) LOCAL numbers_t meeting[2][slots][2][THREADS + (beside)];
 """
 
 _OPENCL_PLAIN = """\

@@ -30,6 +30,8 @@ class RecordingDevice(Device):
     ----------
     sources : list of str
         The text of every kernel, in the order of their first use.
+    handed : list of int
+        The bytes of local memory that launches of it hand to a block.
     launches : list of tuple
         The groups and the block of every launch.
     """
@@ -40,11 +42,13 @@ class RecordingDevice(Device):
         self.dialect = dialect
         self.is_gpu = True
         self.sources: list[str] = []
+        self.handed: list[int] = []
         self.launches: list[tuple[Groups, int]] = []
 
-    def compile(self, source: str) -> Any:
+    def compile(self, source: str, local: int = 0) -> Any:
         """Keep the text."""
         self.sources.append(source)
+        self.handed.append(local)
         return len(self.sources)
 
     def count_resident(self, kernel: Any, block: int) -> int:  # noqa: ARG002 - as of a GPU of middle size

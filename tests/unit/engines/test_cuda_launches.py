@@ -8,7 +8,7 @@ import pytest
 
 from subband.engines import cuda_launches
 from subband.engines.cuda_graphs import CudaGraph, _NodeParameters
-from subband.engines.cuda_launches import CudaLaunches, count_threads
+from subband.engines.cuda_launches import CudaKernel, CudaLaunches, count_threads
 from subband.engines.device import KernelCall
 from subband.errors import DeviceError
 
@@ -21,7 +21,7 @@ class Driver:
         self.launched = []
 
     def launchKernel(self, kernel, *rest):  # noqa: N802 - as CuPy calls it
-        *grid, _, stream, address, extra = rest
+        *grid, stream, address, extra = rest
         pointers = (ctypes.c_void_p * self.counts[kernel]).from_address(address)
         words = [ctypes.c_int64.from_address(pointer).value for pointer in pointers]
         self.launched.append((kernel, tuple(grid), stream, words, extra))
@@ -31,11 +31,12 @@ def make_array(address):
     return SimpleNamespace(data=SimpleNamespace(ptr=address))
 
 
-def make_kernel(number):
-    return SimpleNamespace(kernel=SimpleNamespace(ptr=number))
+def make_kernel(number, local=0):
+    return CudaKernel(SimpleNamespace(kernel=SimpleNamespace(ptr=number)), local)
 
 
-GRIDS = [(3, 2, 3, 128, 1, 1), (1, 1, 1, 32, 1, 1)]
+#: With the local memory that blocks are handed.
+GRIDS = [(3, 2, 3, 128, 1, 1, 0), (1, 1, 1, 32, 1, 1, 70_000)]
 
 
 def make_launches(driver, *, is_recorded=True):
@@ -43,7 +44,7 @@ def make_launches(driver, *, is_recorded=True):
     cupy = SimpleNamespace(cuda=SimpleNamespace(driver=driver, get_current_stream=lambda: stream))
     calls = [
         KernelCall(make_kernel(1), (10, 2, 3), 4, (0, 2, 2), (make_array(500),)),
-        KernelCall(make_kernel(2), (1, 1, 1), 8, (2, 1), (make_array(600), np.int32(7), np.int32(-9))),
+        KernelCall(make_kernel(2, 70_000), (1, 1, 1), 8, (2, 1), (make_array(600), np.int32(7), np.int32(-9))),
     ]
     return CudaLaunches(cupy, calls)
 
@@ -68,7 +69,7 @@ class GraphDriver:
         parameters = ctypes.cast(reference, ctypes.POINTER(_NodeParameters)).contents
         pointers = (ctypes.c_void_p * self.counts[parameters.function]).from_address(parameters.arguments)
         words = [ctypes.c_int64.from_address(pointer).value for pointer in pointers]
-        return parameters.function, (*parameters.grid, *parameters.block), words
+        return parameters.function, (*parameters.grid, *parameters.block, parameters.shared), words
 
     def do_cuGraphCreate(self, graph, flags):  # noqa: N802 - as CUDA calls it
         graph._obj.value = 5

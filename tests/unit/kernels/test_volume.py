@@ -12,8 +12,8 @@ from subband.engines import get_engine
 from subband.engines.abilities import abilities_of_device
 from subband.engines.layout import is_uniform_volume, mirrors_samples, misses_samples, tabulate_volume
 from subband.errors import MissingExtraError, NoDeviceError
-from subband.kernels.dialects import CUDA, OPENCL, OPENCL_NVIDIA
-from subband.kernels.launch import VolumeLaunch
+from subband.kernels.dialects import CUDA, LANES, OPENCL, OPENCL_NVIDIA
+from subband.kernels.launch import LOCAL_MEMORY, VolumeLaunch
 from subband.kernels.tiles import BANDS
 from subband.kernels.volume import VOLUME_FIELDS, VolumeSpec
 from subband.plan import axis_plan, level_plan
@@ -36,11 +36,11 @@ def schedule(plan, least):
     return schedule_level(plan, abilities_of_device(least))
 
 
-def specify(plan, direction="forward", groups=6, rows=2, **others):
+def specify(plan, direction="forward", groups=6, rows=2, pairs=1, **others):
     """Return the sweep of a volume, and what its text would be made from."""
     (sweep,) = schedule(plan, 1).sweeps
     programs = sweep.list_programs(direction)
-    return sweep, VolumeSpec(direction, *programs, "float32", groups, rows, 1, 1, is_aligned=False, **others)
+    return sweep, VolumeSpec(direction, *programs, "float32", groups, rows, pairs, 1, is_aligned=False, **others)
 
 
 # --- Which levels take it. ---
@@ -202,6 +202,27 @@ def test_mirrored_rows_have_useful_lanes_at_both_ends():
     assert [mirrored.count_tiles(across) for across in (32, 33, 60, 61)] == [1, 2, 2, 3]
 
 
+@pytest.mark.parametrize("pairs", [1, 2])
+@pytest.mark.parametrize("is_whole_sectors", [False, True])
+def test_tiles_of_mirrored_rows_cover_them_without_a_gap(pairs, is_whole_sectors):
+    _, spec = specify(plan_volume((16, 16, 66)), is_whole_sectors=is_whole_sectors, is_mirrored=True, pairs=pairs)
+    first, last = spec.halo
+    for across in range(LANES * pairs, 700, pairs):
+        tiles, end = spec.count_tiles(across), 0
+        for tile in range(tiles):
+            # as the text says it, in lanes
+            begin = max(0, min(tile * spec.useful + spec.shift - first, across // pairs - LANES))
+            start = tile * spec.useful + spec.shift if tile else 0
+            stop = (tile + 1) * spec.useful + spec.shift if tile < tiles - 1 else across // pairs
+            assert start == end < stop
+            # what serves the neighbours alone is there, but at the ends of the rows
+            assert start - begin >= first or begin == start == 0
+            assert begin + LANES - stop >= last or begin + LANES == stop == across // pairs
+            assert not is_whole_sectors or start * pairs * 4 % 32 == 0
+            end = stop
+        assert end == across // pairs
+
+
 def test_tiles_of_whole_sectors_are_a_little_narrower():
     _, spec = specify(plan_volume((16, 16, 66)), is_whole_sectors=True)
     assert spec.useful == 24
@@ -247,7 +268,7 @@ def test_blocks_fit_onto_every_gpu_and_most_of_them_is_of_use(dialect, dtype, mo
         if not schedule(plan, engine.least_volume).is_single:
             continue
         engine.inverse(plan, engine.forward(plan, np.zeros(plan.shape, dtype)))
-        for source in engine.device.sources:
+        for source, handed in zip(engine.device.sources, engine.device.handed, strict=True):
             if "#define USEFUL_ROWS" not in source:
                 continue
             fused += 1
@@ -258,11 +279,51 @@ def test_blocks_fit_onto_every_gpu_and_most_of_them_is_of_use(dialect, dtype, mo
             assert read_number(source, "USEFUL") >= 16
             assert read_number(source, "USEFUL_ROWS") >= lanes // 32 * rows // 2 / 4, wavelet.name
             local = ahead * 2 * rows * lanes * columns * size
-            if meeting := re.search(r"meeting\[2\]\[(\d+)\]\[2\]\[THREADS \+ (\d+)\]", source):
+            assert read_number(source, "WAITING") == local
+            if meeting := re.search(r"^    MEETING\((\d+), (\d+)\)", source, re.MULTILINE):
                 slots, beside = map(int, meeting.groups())
                 local += 4 * slots * (lanes + beside) * columns * max(4, size)
             assert local <= 48 << 10, (wavelet.name, local)
+            assert handed == (local if dialect is CUDA else 0)
     assert fused > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "shape", "local_memory", "pairs"),
+    [
+        ("cdf97", "whole", (16, 32, 128), 227 << 10, 2),
+        ("cdf53", "whole", (3, 16, 32, 260), 99 << 10, 2),
+        # too little local memory, too few columns, columns that no whole pieces hold, and rows that go on otherwise
+        ("cdf97", "whole", (16, 32, 128), 64 << 10, 1),
+        ("cdf97", "whole", (16, 32, 124), 227 << 10, 1),
+        ("cdf97", "whole", (16, 32, 130), 227 << 10, 1),
+        ("cdf97", "periodization", (16, 32, 128), 227 << 10, 1),
+        ("db4", "symmetric", (16, 32, 128), 227 << 10, 1),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_tiles_are_large_where_rows_mirror_themselves_and_there_is_room(name, mode, shape, local_memory, pairs, dtype):
+    engine = RecordingEngine(CUDA)
+    engine.device.local_memory = local_memory
+    plan = plan_volume(shape, tuple(range(len(shape) - 3, len(shape))), name, mode)
+    engine.inverse(plan, engine.forward(plan, np.zeros(shape, dtype)))
+    assert len(engine.device.sources) == 2
+    assert {read_number(source, "P") for source in engine.device.sources} == {pairs}
+    assert all(0 < handed <= local_memory for handed in engine.device.handed)
+    is_large = [handed > LOCAL_MEMORY for handed in engine.device.handed]
+    assert is_large == [pairs == 2] * 2
+
+
+def test_a_mixture_of_wavelets_takes_large_tiles_only_if_all_axes_are_short():
+    engine = RecordingEngine(CUDA)
+    engine.device.local_memory = 227 << 10
+    for names in (("db5", "cdf97", "cdf97"), ("cdf97", "db5", "cdf97")):
+        plan = level_plan((32, 32, 128), (0, 1, 2), tuple(map(as_wavelet, names)), ("symmetric", "symmetric", "whole"))
+        assert schedule(plan, engine.least_volume).is_single
+        engine.inverse(plan, engine.forward(plan, np.zeros(plan.shape, np.float32)))
+    for source, handed in zip(engine.device.sources, engine.device.handed, strict=True):
+        assert handed <= LOCAL_MEMORY or read_number(source, "DEPTH") <= 4
+        assert read_number(source, "USEFUL_ROWS") * 4 >= read_number(source, "THREADS") // 32 * read_number(source, "R")
 
 
 @pytest.mark.parametrize("shape", [(200_000, 2, 2), (2, 200_000, 2), (2, 2, 200_000), (100_000, 2, 2, 2)])
@@ -346,6 +407,25 @@ def test_rows_that_mirror_themselves(engine):
     for shape, chunk in (((14, 22, 66), 3), ((4, 6, 64), 1), ((6, 8, 122), 2), ((20, 4, 126), 12), ((2, 2, 190), 1)):
         engine.volume_override = VolumeLaunch(3, 2, 1, chunk=chunk, unroll=2)
         check(engine, plan_volume(shape, name="cdf53"), np.float32, tolerance)
+
+
+@pytest.mark.opencl
+@pytest.mark.filterwarnings("ignore:Non-empty compiler output", "ignore:From-source build succeeded")
+@pytest.mark.parametrize("is_whole_sectors", [False, True])
+def test_rows_that_mirror_themselves_in_lanes_of_several_pairs(engine, is_whole_sectors):
+    """What a lane at an end sees beyond it is its own, but not what its neighbour would have been asked for."""
+    tolerance = relative_tolerance("float32", [as_wavelet("cdf97")] * 3)
+    for shape, chunk in (((6, 14, 128), 2), ((8, 10, 132), 3), ((4, 6, 236), 1), ((2, 2, 252), 1), ((2, 4, 484), 1)):
+        engine.volume_override = VolumeLaunch(4, 2, 2, chunk=chunk, is_whole_sectors=is_whole_sectors)
+        check(engine, plan_volume(shape), np.float32, tolerance)
+
+
+@pytest.mark.opencl
+def test_tiles_of_whole_sectors_look_for_what_lies_outside(engine):
+    tolerance = relative_tolerance("float32", [as_wavelet("db2")] * 3)
+    for shape, mode in (((6, 14, 128), "periodization"), ((6, 10, 136), "symmetric"), ((4, 8, 244), "zero")):
+        engine.volume_override = VolumeLaunch(4, 2, 2, chunk=2, is_whole_sectors=True)
+        check(engine, plan_volume(shape, name="db2", mode=mode), np.float32, tolerance)
 
 
 @pytest.mark.opencl
