@@ -141,7 +141,7 @@ def denoise(
         ``'stripes'``, or a model with its parameters. ``'auto'`` takes what `find_noise` finds in the image;
         `denoise_with_report` also says what that is.
     strength : float
-        1 removes the noise that there is.
+        1 removes the estimated noise; above 1 more, with faint structure; below 1 less.
     form : {"decimated", "spun", "undecimated", "dual-tree"}, optional
         What suits the method best if left out.
     boundary : str, optional

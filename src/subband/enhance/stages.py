@@ -289,7 +289,7 @@ class Denoise:
     mode : {"soft", "hard", "garrote"}
         How coefficients shrink under one threshold for each band; the other methods have a way of their own.
     strength : float
-        1 removes the noise that there is; more also removes faint structure, and less leaves noise.
+        1 removes the estimated noise; above 1 more, with faint structure; below 1 less.
     boundary : str, optional
         How images go on outside their borders; the wavelet's own choice if left out.
     level_weights : sequence of float or of three floats, optional
