@@ -85,14 +85,14 @@ def test_every_task_runs_once(count):
 def test_no_tasks_are_done_at_once():
     waiting = threading.Thread(target=run_tasks, args=(print, []), daemon=True)
     waiting.start()
-    waiting.join(timeout=5.0)
+    waiting.join(timeout=300.0)
     assert not waiting.is_alive()
 
 
 def test_work_is_shared():
     """Two tasks that wait for each other can only end if two threads run them."""
     set_threads(2)
-    meeting = threading.Barrier(2, timeout=30.0)
+    meeting = threading.Barrier(2, timeout=300.0)
     names = []
 
     def work(_):
@@ -118,7 +118,7 @@ def test_a_failing_task_is_heard_of(count):
 def test_more_threads_later():
     for count in (2, 4, 3):
         set_threads(count)
-        meeting = threading.Barrier(count, timeout=30.0)
+        meeting = threading.Barrier(count, timeout=300.0)
         run_tasks(lambda _, meeting=meeting: meeting.wait(), [(k,) for k in range(count)])
 
 

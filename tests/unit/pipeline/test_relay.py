@@ -89,19 +89,31 @@ def test_a_slow_sink_holds_the_source_back():
 
 
 def test_stages_overlap():
+    """Stages that wait for each other, a frame apart, can only end if all three run at once."""
+    count, meeting = 10, threading.Barrier(3, timeout=300.0)
+
+    def meet(number, ahead):
+        if ahead <= number < count - 2 + ahead:
+            meeting.wait()
+
     def decode():
-        for frame in make_frames(10):
-            time.sleep(0.02)
+        for frame in make_frames(count):
+            meet(frame.number, ahead=2)
             yield frame
 
     def compute(frames):
-        for frame in frames:
-            time.sleep(0.02)
+        for number, frame in enumerate(frames):
+            meet(number, ahead=1)
             yield frame
 
-    report = relay_frames(decode(), compute, MemorySink(wait=0.02))
-    assert min(report.decode, report.compute, report.encode) > 0.15
-    assert report.seconds < 0.75 * (report.decode + report.compute + report.encode)
+    class MeetingSink(MemorySink):
+        def _write(self, frame):
+            meet(frame.number, ahead=0)
+            super()._write(frame)
+
+    report = relay_frames(decode(), compute, MeetingSink())
+    assert report.frames == count
+    assert min(report.decode, report.compute, report.encode) > 0
 
 
 def test_damage_comes_after_the_frames_before_it():

@@ -193,10 +193,9 @@ def test_pause_step_seek_and_loop(page):
     page.wait_frame()
     page.send("pause")
     assert page.wait("state", accept=lambda found: not found["playing"])["count"] == 60
-    page.collect(0.3)
     page.send("seek", position=30)
-    frame = page.wait_frame()
-    assert frame.position == 30
+    # frames that were on their way come first
+    frame = page.wait_frame(accept=lambda found: found.position == 30)
     page.send("step")
     assert page.wait_frame().position == 31
     page.send("seek", position=3)
@@ -217,9 +216,10 @@ def test_paused_and_hidden_pages_compute_nothing(page):
     page.open(name="clip")
     page.wait_frame()
     page.send("pause", hidden=True)
-    page.collect(0.5)
-    page.send_settings(filter="soft")
-    assert not [found for found in page.collect(1.0) if not isinstance(found, dict)]
+    number = page.send_settings(filter="soft")
+    # frames that were on their way have other settings
+    found = [each for each in page.collect(1.0) if not isinstance(each, dict)]
+    assert not [frame for frame in found if frame.settings == number]
     page.send("pause")
     page.send("play", hidden=True)
     frame = page.wait_frame()
@@ -231,10 +231,11 @@ def test_no_more_than_two_frames_are_on_their_way(page):
     page.answers = False
     page.send_settings(filter="none", pace="fast")
     page.open(name="clip")
-    frames = [found for found in page.collect(1.5) if not isinstance(found, dict)]
-    assert len(frames) == 2
+    frames = [page.wait_frame(), page.wait_frame()]
+    assert not [found for found in page.collect(0.5) if not isinstance(found, dict)]
     page.answer(frames[0])
-    assert len([found for found in page.collect(0.7) if not isinstance(found, dict)]) == 1
+    page.wait_frame()
+    assert not [found for found in page.collect(0.5) if not isinstance(found, dict)]
 
 
 def test_the_newest_settings_win(page):
@@ -297,8 +298,9 @@ def test_histograms_come_not_too_often(page):
     page.send_settings(filter="none", pace="fast")
     page.open(name="clip")
     page.wait("histogram")
+    page.wait("histogram")
     found = [each for each in page.collect(1.5) if isinstance(each, dict) and each["type"] == "histogram"]
-    assert 1 <= len(found) <= 8
+    assert len(found) <= 8
 
 
 def test_two_pages_have_settings_of_their_own(open_page):
