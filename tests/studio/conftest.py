@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic
 from urllib.parse import urlencode
 
 import numpy as np
@@ -88,6 +89,14 @@ class StudioPage:
 
     def wait_for(self, script, argument=None):
         self.page.wait_for_function(script, arg=argument)
+
+    def rest(self):
+        """Wait until half a second passes without a frame, and return how many there were."""
+        end, frames = monotonic() + PATIENCE / 1000, -1
+        while frames != (frames := self.stats()["frames"]):
+            assert monotonic() < end, "frames come and come"
+            self.page.wait_for_timeout(500)
+        return frames
 
     def texts(self, selector):
         """Return what is written on all elements, asked in one go: Playwright loses Firefox over lists of elements."""

@@ -108,11 +108,10 @@ def test_the_map_shows_where_one_is_and_goes_elsewhere(studio):
     overview.wait_for(state="hidden")
     studio.page.get_by_label("Zoom", exact=True).select_option("4")
     overview.wait_for()
-    studio.page.wait_for_timeout(400)
-    small = studio.page.evaluate(
-        "() => [...document.querySelector('#overview canvas').getContext('2d').getImageData(0, 0, 264, 264).data]"
-    )
-    small = np.array(small).reshape(264, 264, 4)[..., 0]
+    read = "[...document.querySelector('#overview canvas').getContext('2d').getImageData(0, 0, 264, 264).data]"
+    # the middle is inside of what is framed
+    studio.wait_for(f"() => new Set({read}.slice(4 * 264 * 120, 4 * 264 * 130)).size > 8")
+    small = np.array(studio.page.evaluate(f"() => {read}")).reshape(264, 264, 4)[..., 0]
     whole = data.camera()[::2, ::2]
     assert np.corrcoef(small[:256, :256].ravel(), whole.ravel())[0, 1] > 0.5
     box = overview.bounding_box()

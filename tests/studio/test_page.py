@@ -42,10 +42,7 @@ def test_film_is_picked_from_the_menu_and_obeys_the_transport(studio):
     # each icon is there, and one of them is seen
     icons = "() => [...document.querySelectorAll('#play svg')].map(icon => icon.getBoundingClientRect().width > 0)"
     assert studio.page.evaluate(icons) == [True, False]
-    studio.page.wait_for_timeout(300)
-    frames, position = studio.stats()["frames"], studio.stats()["position"]
-    studio.page.wait_for_timeout(300)
-    assert studio.stats()["frames"] == frames
+    frames, position = studio.rest(), studio.stats()["position"]
     before = studio.pixels()
     studio.page.keyboard.press(".")
     studio.wait_for("frames => window.studio.stats().frames === frames + 1", frames)
@@ -135,10 +132,7 @@ def test_hidden_page_costs_nothing(studio):
         document.dispatchEvent(new Event('visibilitychange'));
     }"""
     studio.page.evaluate(hide, True)
-    studio.page.wait_for_timeout(400)
-    frames = studio.stats()["frames"]
-    studio.page.wait_for_timeout(400)
-    assert studio.stats()["frames"] == frames
+    frames = studio.rest()
     studio.page.evaluate(hide, False)
     studio.wait_for("frames => window.studio.stats().frames > frames + 3", frames)
 

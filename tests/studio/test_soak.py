@@ -143,8 +143,7 @@ def test_a_page_in_the_background_costs_nothing(serving, playing, open_page, mon
     with nothing_left(serving, playing):
         page.open("sample:clip", pace="fast")
         page.page.evaluate(HIDE, True)
-        page.page.wait_for_timeout(500)
-        frames, computed = page.stats()["frames"], len(rendered)
+        frames, computed = page.rest(), len(rendered)
         assert computed
         page.page.wait_for_timeout(2000)
         assert page.stats()["frames"] == frames
@@ -276,8 +275,11 @@ def test_a_page_too_many_waits_longer_each_time(serving, playing, open_page, mon
         page.page.goto(f"{page.address}#source=sample:clip")
         page.page.get_by_role("alert").first.wait_for()
         expect(page.page.get_by_role("alert").first).to_contain_text("close one")
-        page.page.wait_for_timeout(3000)
-        assert 2 <= len(sockets) <= 4
+        # it tries again, and not all the time
+        while len(sockets) < 2:
+            page.page.wait_for_timeout(100)
+        page.page.wait_for_timeout(2000)
+        assert len(sockets) <= 4
         monkeypatch.undo()
         page.wait_for("() => window.studio.stats().frames > 3")
         page.page.goto("about:blank")
