@@ -1,6 +1,7 @@
 """Transforms of Dask arrays are those of the whole array, whatever the chunks; and they stay lazy and small."""
 
 import warnings
+from functools import partial
 from itertools import pairwise
 
 import dask
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import subband
 from subband.boundary import MODES
-from subband.errors import ArgumentTypeError, CoefficientsError, IntegerRangeError, LevelError
+from subband.errors import ArgumentTypeError, CoefficientsError, IntegerRangeError, LevelError, ShapeError
 from subband.integrations.dask.blocks import compute_one
 from subband.integrations.dask.engine import DaskEngine
 from subband.integrations.dask.levels import Merge, Split
@@ -274,6 +275,9 @@ def test_errors_are_those_of_memory():
         subband.idwtn({"aa": x, "dd": x[:3]}, "db2")
     with pytest.raises(ArgumentTypeError, match="give all arrays of one kind"):
         subband.idwt(x, np.zeros((32, 32)), "db2")
+    for function in (subband.decompose, subband.denoise, partial(subband.threshold, value=1)):
+        with pytest.raises(ShapeError, match="compute_chunk_sizes"):
+            function(x[x[:, 0] == 0])
     with pytest.raises(ArgumentTypeError, match="cwt does not take arrays of Dask"):
         subband.cwt(x, [1, 2], "mexh")
     with pytest.raises(ArgumentTypeError, match="icwt does not take arrays of Dask"):
