@@ -237,6 +237,17 @@ def test_levels_of_a_single_block_are_one_task(axes):
     np.testing.assert_allclose(back.compute(), x.compute(), atol=1e-12)
 
 
+@pytest.mark.parametrize("mode", ["periodic", "symmetric"])
+@pytest.mark.parametrize("shape", [(5, 62), (6, 7, 62)])
+def test_short_bands_grow_from_level_to_level(shape, mode):
+    x = RNG.normal(size=shape)
+    expected = subband.decompose(x, "cdf97", level=2, mode=mode)
+    pyramid = subband.decompose(da.from_array(x, chunks=shape), "cdf97", level=2, mode=mode)
+    for (_, _, band), (_, _, own) in zip(expected.bands(), pyramid.bands(), strict=True):
+        np.testing.assert_allclose(own.compute(), band, atol=1e-12)
+    np.testing.assert_allclose(subband.reconstruct(pyramid).compute(), x, atol=1e-11)
+
+
 def test_coarse_levels_are_one_task_and_never_large():
     x = da.zeros((8192, 8192), chunks=1024, dtype="float32")
     coeffs = subband.wavedec2(x, "cdf97", level=5)
