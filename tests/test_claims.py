@@ -103,7 +103,7 @@ def list_claims():
         f'{gains["best"]:.1f} dB better with `method="{best}"`'
     )
     denoising = (
-        f"On those {cores} it takes frames of 1080 × 1920 in colour {write(frames)} times as fast; with scikit-image's "
+        f"On those {cores} it denoises colour frames of 1080 × 1920 {write(frames)} times as fast; with scikit-image's "
         f"method and settings, a grey image of 512 × 512 is denoised {grey:.1f} times as fast."
     )
     levels = (

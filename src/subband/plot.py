@@ -51,6 +51,7 @@ def mosaic(pyramid: Pyramid, ax: Any = None, *, gain: float = 2.0) -> Any:
     >>> subband.plot.mosaic(pyramid).get_title()
     "2 levels of 'cdf97'"
     """
+    _check_pyramid(pyramid)
     axes = _take_axes(ax)
     names = ", ".join(dict.fromkeys(repr(each.name) for each in pyramid.plan.wavelets))
     axes.set_title(f"{pyramid.level} level{'' if pyramid.level == 1 else 's'} of {names}")
@@ -86,6 +87,7 @@ def energies(pyramid: Pyramid, ax: Any = None) -> Any:
     >>> len(subband.plot.energies(pyramid).patches)
     6
     """
+    _check_pyramid(pyramid)
     axes = _take_axes(ax)
     details = [(level, key, to_host(band)) for level, key, band in pyramid.bands() if "d" in key]
     keys = list(dict.fromkeys(key for _, key, _ in details))
@@ -214,6 +216,13 @@ def _draw_signals(pyramid: Pyramid, axes: Any) -> None:
         axes.plot(positions, (band - middle) / largest * 0.45 - number, drawstyle="steps-mid")
     axes.set_yticks(-np.arange(len(bands)), [name for name, _ in bands])
     axes.set_xlabel("sample")
+
+
+def _check_pyramid(pyramid: Any) -> None:
+    if not isinstance(pyramid, Pyramid):
+        raise ArgumentTypeError(
+            f"pyramid is a {type(pyramid).__name__}; give what subband.decompose returns, or Pyramid.from_pywavelets"
+        )
 
 
 def _take_axes(ax: Any) -> Any:

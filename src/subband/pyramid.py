@@ -287,6 +287,9 @@ class Pyramid:
         # arrays of every library can be multiplied, and dtypes and signs of zeros stay
         return self * 1
 
+    #: Bands are assigned to in place, as entries of arrays are, and ``copy.copy`` of an array is one of its own.
+    __copy__ = copy
+
     def reconstruct(self, engine: Any = None) -> Any:
         """Return the array that the bands make, as `subband.reconstruct` does.
 

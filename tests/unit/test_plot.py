@@ -85,6 +85,9 @@ def test_given_axes_are_drawn_over_and_others_are_new():
     assert subband.plot.mosaic(pyramid, mine) is mine
     assert subband.plot.mosaic(pyramid).figure is not mine.figure
     assert pyramid.plot(ax=mine) is subband.plot.energies(pyramid, ax=mine) is mine
+    for draw in (subband.plot.mosaic, subband.plot.energies):
+        with pytest.raises(ArgumentTypeError, match="pyramid is a ndarray; give what"):
+            draw(IMAGE)
     with pytest.raises(ArgumentTypeError, match="axes of matplotlib"):
         subband.plot.mosaic(pyramid, 3)
 

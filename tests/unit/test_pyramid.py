@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import pytest
 
@@ -140,3 +142,20 @@ def test_what_is_not_finite_is_not_drawn():
         pyramid.picture()
     assert "<img" not in pyramid._repr_html_()
     assert "<img" not in (decompose(np.ones((8, 8)), "haar", level=1) * 2j)._repr_html_()
+
+
+def test_shallow_copies_can_be_assigned_to():
+    pyramid = decompose(RNG.normal(size=(16, 16)), "haar", level=2)
+    other = copy(pyramid)
+    other[1, "dd"] = 0
+    other[2, "aa"] *= 2
+    assert pyramid[1, "dd"].all()
+    assert not np.shares_memory(other[2, "aa"], pyramid[2, "aa"])
+
+
+def test_thresholds_of_integers_say_how_to_go_on():
+    pyramid = decompose(RNG.integers(0, 99, (16, 16)), "haar", level=1, reversible=True).threshold(4)
+    with pytest.raises(DtypeError, match=r"holds float64.*round and convert it, as with pyramid\.map"):
+        pyramid.reconstruct()
+    whole = pyramid.map(lambda band, *_: np.rint(band).astype(np.int32))
+    assert whole.reconstruct().dtype == pyramid.dtype

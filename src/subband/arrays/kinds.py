@@ -13,12 +13,13 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from math import isnan
 from typing import Any, Protocol
 
 import numpy as np
 
 from subband.arrays.functional import FunctionalArray
-from subband.errors import ArgumentTypeError, MissingExtraError
+from subband.errors import ArgumentTypeError, MissingExtraError, ShapeError
 
 __all__ = [
     "HOST",
@@ -269,6 +270,9 @@ class DaskKind(Kind):
         return isinstance(x, _loaded("dask.array").Array)
 
     def device_of(self, x: Any) -> str:
+        # every function asks for the device first, and all of them need lengths
+        if any(map(isnan, x.shape)):
+            raise ShapeError("the lengths of some chunks are not known; call x.compute_chunk_sizes() first")
         return "dask"
 
     def find_engine(self, x: Any, engine: Any) -> Any:

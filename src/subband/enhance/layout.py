@@ -26,8 +26,8 @@ __all__ = [
     "round_to",
 ]
 
-#: Channels of a pixel of colour, and of one that has an alpha channel too.
-_COLOUR, _WITH_ALPHA = 3, 4
+#: Channels of a pixel of grey with an alpha channel, of colour, and of colour with an alpha channel.
+_GREY_WITH_ALPHA, _COLOUR, _WITH_ALPHA = 2, 3, 4
 
 _DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
 
@@ -112,6 +112,12 @@ def find_layout(
     if axes is not None:
         named = tuple(_check_axis("axes", axis, count) for axis in np.atleast_1d(np.asarray(axes)).tolist())
     if channel_axis == "auto":
+        if count == 3 and named is None and shape[-1] == _GREY_WITH_ALPHA:
+            # a grey image with an alpha channel, two channels and two slices have the same shape
+            raise ShapeError(
+                f"image has shape {shape}, whose last axis may hold grey and alpha, two channels or two slices; take "
+                "image[..., 0] without its alpha, channel_axis=-1 for channels, or channel_axis=None for a volume"
+            )
         is_pixel = count == 3 and shape[-1] in (_COLOUR, _WITH_ALPHA) and (named is None or count - 1 not in named)
         channel = count - 1 if is_pixel else None
         has_alpha = is_pixel and shape[-1] == _WITH_ALPHA

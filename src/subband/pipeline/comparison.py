@@ -184,7 +184,7 @@ def join_images(comparison: Comparison) -> Array:
 def _measure(one: Array, other: Array, known: Array, peak: float, *, ssim: bool) -> FrameDifference:
     is_whole = bool(known.all())
     likeness = measure_ssim(other, one, peak) if ssim and is_whole and min(one.shape[:2]) >= _LEAST else None
-    difference = one[known] - other[known]
+    difference = one - other if is_whole else one[known] - other[known]
     if not difference.size:
         return FrameDifference(0.0, None, 0.0)
     error = float(np.mean(np.square(difference))) / peak**2

@@ -79,6 +79,9 @@ class Sequence:
             self._before = None
         shaped = np.asarray(frame, frame.dtype.newbyteorder("=")).reshape(*program.space, program.channels)
         past = self.past = program.follow(shaped, self._before, motion, self._steps)
+        if past.motion is None:
+            # enhanced from its samples, which may be overwritten by those of the next frame before that is done
+            shaped = shaped.copy()
         return lambda: program.finish(shaped, past).reshape(frame.shape)
 
     def _look_back(self, frame: Array, number: int | None) -> Program:

@@ -70,7 +70,10 @@ def reconstruct_integers(engine: Engine, pyramid: Pyramid, plan: TransformPlan) 
     """
     for level, key, band in pyramid.bands():
         if band.dtype.kind not in "iu":
-            raise DtypeError(f"band {key!r} of level {level} holds {band.dtype}; a reversible pyramid needs integers")
+            raise DtypeError(
+                f"band {key!r} of level {level} holds {band.dtype}, and a reversible pyramid needs integers; round and "
+                "convert it, as with pyramid.map(lambda band, *_: np.rint(band).astype(np.int32))"
+            )
     low, high = _find_range(band for _, _, band in pyramid.bands())
     if low < _INT32.min or high > _INT32.max:
         raise IntegerRangeError(f"the bands hold {low} to {high}, beyond the 32 bits of reversible transforms")

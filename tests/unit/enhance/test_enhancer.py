@@ -362,6 +362,10 @@ class TestChain:
         (lambda: Enhancer().apply(GREY, channel_axis="last"), "channel_axis='last' is not the number"),
         (lambda: Enhancer().apply(GREY, axes=(0, 0)), r"axes=\(0, 0\) name an axis twice"),
         (lambda: Enhancer().apply(np.zeros((2, 2, 2, 2))), "4 axes of space; it can have 1 to 3: name them with axes"),
+        (
+            lambda: Enhancer().apply(np.zeros((8, 9, 2))),
+            r"shape \(8, 9, 2\).*grey and alpha.*channel_axis=None",
+        ),
         (lambda: Enhancer().apply(np.zeros((0, 3))), "at least 1 pixel"),
         (lambda: Enhancer().apply(GREY + 1j), r"dtype complex.*image\.real"),
         (lambda: Enhancer(Denoise(level=40)).apply(PICTURE), "level=40 is too large for axis 0 of length 96"),
@@ -475,3 +479,11 @@ def test_a_program_is_gone_as_soon_as_nobody_has_it():
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_two_channels_are_what_they_are_said_to_be():
+    two = np.dstack([GREY, GREY[::-1]])
+    channels = Enhancer().apply(two, channel_axis=-1)
+    np.testing.assert_array_equal(channels, Enhancer().apply(two, axes=(0, 1)))
+    assert Enhancer().apply(two, channel_axis=None).shape == two.shape
+    assert (Enhancer().apply(two, channel_axis=None) != channels).any()

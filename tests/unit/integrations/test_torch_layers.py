@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import subband as sb
-from subband.errors import ArgumentError, CoefficientsError, ShapeError
+from subband.errors import ArgumentError, ArgumentTypeError, CoefficientsError, ShapeError
 
 torch = pytest.importorskip("torch")
 
@@ -134,6 +134,8 @@ def test_refusals():
     x = torch.ones(8, 8)
     with pytest.raises(ArgumentError, match="level=0 transforms nothing"):
         st.WaveDec2(0)
+    with pytest.raises(ArgumentTypeError, match="level='db2' is no whole number; levels come first"):
+        st.WaveDec2("db2", 2)
     with pytest.raises(ArgumentError, match="mode='whole' gives bands of different shapes"):
         st.WaveletPackets2(1, "cdf97", "whole")
     with pytest.raises(CoefficientsError, match=r"not of the form \[cA, \(cH, cV, cD\), …\]"):

@@ -226,3 +226,14 @@ def test_a_video_of_the_command_line_is_what_python_makes(tmp_path):
 def test_a_description_keeps_it():
     assert Enhancer.from_toml(OVER_TIME.to_toml()) == OVER_TIME
     assert "average over time" in str(OVER_TIME)
+
+
+@pytest.mark.parametrize("frames", [STILL, CHANGING], ids=["still and in colour", "changing and grey"])
+def test_a_frame_may_be_overwritten_before_it_is_finished(frames):
+    engine = get_engine("cpu")
+    expected, found = Sequence(OVER_TIME, engine), Sequence(OVER_TIME, engine)
+    for pixels in add_noise(frames)[:3]:
+        whole = expected.apply(pixels.copy())
+        finish = found.follow(pixels)
+        pixels[...] = 0
+        np.testing.assert_array_equal(finish(), whole)

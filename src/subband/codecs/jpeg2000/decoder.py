@@ -384,7 +384,7 @@ def _check_levels(reduce: int, tiles: Sequence[TileStream], needed: Sequence[int
 
 
 def _check_reduce(reduce: int) -> int:
-    if isinstance(reduce, bool) or not 0 <= index(reduce) <= 32:
+    if isinstance(reduce, bool) or not hasattr(reduce, "__index__") or not 0 <= index(reduce) <= 32:
         raise ArgumentError(f"reduce={reduce!r} is not a number of levels; use 0 to the levels of the image")
     return index(reduce)
 

@@ -267,7 +267,9 @@ def resolve_settings(given: dict[str, Any], form: Form | None) -> tuple[Settings
     known = [each.name for each in fields(Settings)]
     for name, value in given.items():
         if name not in known:
-            raise ArgumentError(f"{name}={value!r} is no setting of JPEG 2000{suggest_names(name, known)}")
+            raise ArgumentError(
+                f"{name}={value!r} is no setting of JPEG 2000{suggest_names(name, known)}; use {', '.join(known)}"
+            )
     settings = Settings(**given)
     settings.check()
     form = form or ("jph" if settings.ht else "jp2")

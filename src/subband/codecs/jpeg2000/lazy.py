@@ -256,8 +256,10 @@ def _list_positions(entry: Any, length: int, axis: int) -> range:
     """Return the rows or columns that an entry of an index names."""
     if isinstance(entry, slice):
         return range(length)[entry]
+    # True is an integer to Python, and a mask to NumPy
+    number: Any = None if isinstance(entry, bool) else entry
     try:
-        position = index(entry)
+        position = index(number)
     except TypeError:
         raise ArgumentTypeError(
             f"an index of type {type(entry).__name__} is not for images that are decoded in parts; "

@@ -261,7 +261,9 @@ class Settings:
             row, column = getattr(self, name)
             if not (0 <= row < 2**31 and 0 <= column < 2**31):
                 raise ArgumentError(f"{name}={getattr(self, name)} is not a position on the grid; use 0 or more")
-        if self.tile is not None and not (1 <= self.tile[0] < 2**31 and 1 <= self.tile[1] < 2**31):
+        if self.tile is not None and not (
+            np.shape(self.tile) == (2,) and 1 <= self.tile[0] < 2**31 and 1 <= self.tile[1] < 2**31
+        ):
             raise ArgumentError(f"tile={self.tile} is not a size; use rows and columns")
         if any(a > b for a, b in zip(self.tile_origin, self.origin, strict=True)):
             raise ArgumentError(f"tile_origin={self.tile_origin} lies beyond origin={self.origin}; use a smaller one")

@@ -231,6 +231,11 @@ class Encoder:
             yield from self._code_image([np.ascontiguousarray(plane) for plane in field], together)
 
     def _check(self, planes: Sequence[Array]) -> list[Array]:
+        if len(planes) != 3:
+            raise ShapeError(
+                f"{len(planes)} planes are no frame of {self.video.plane_shapes}; a frame is (y, cb, cr), and `encode` "
+                "of the module takes several of them"
+            )
         shapes = tuple(plane.shape for plane in planes)
         if shapes != self.video.plane_shapes:
             raise ShapeError(f"planes of shapes {shapes} are no frame of {self.video.plane_shapes}")

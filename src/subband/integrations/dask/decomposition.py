@@ -59,7 +59,10 @@ def reconstruct(pyramid: Pyramid, engine: str | Engine | None) -> Array:
         return in_memory._reconstruct(pyramid, engine)
     for level, key, band in pyramid.bands():
         if band.dtype.kind not in "iu":
-            raise DtypeError(f"band {key!r} of level {level} holds {band.dtype}; a reversible pyramid needs integers")
+            raise DtypeError(
+                f"band {key!r} of level {level} holds {band.dtype}, and a reversible pyramid needs integers; round and "
+                "convert it, as with pyramid.map(lambda band, *_: np.rint(band).astype(np.int32))"
+            )
     details: list[Bands] = [{key: cast(band, np.int64) for key, band in own.items()} for own in pyramid.details]
     chosen = engine_for(pyramid.approximation, engine)
     x: Any = chosen.inverse_all(plan, cast(pyramid.approximation, np.int64), details)

@@ -155,8 +155,9 @@ class DaskEngine(Engine):
         for number, level in enumerate(plans, 1):
             for key, shape in level.band_shapes.items():
                 if "d" in key or number == len(plans):
+                    # bands of coarser levels may be longer, where they are short beside the filter
                     bands[name_band(key, number, len(plans))] = tuple(
-                        tuple(min(edge, shape[axis]) for edge in own) if axis in cuts else own
+                        (*(min(edge, shape[axis]) for edge in own[:-1]), shape[axis]) if axis in cuts else own
                         for axis, own in enumerate(edges)
                     )
         work = Split(_join_plans(plans), self.engine)

@@ -288,6 +288,9 @@ class Split(_LevelWork):
         }
 
     def _crop(self, band: Array, key: str, share: Share) -> Array:
+        if self.level > 1:
+            # of several levels there is one block, all of which counts
+            return band
         inner = list(share.inner)
         for axis, letter in zip(self.plan.axes, key, strict=False):
             if letter == "d":

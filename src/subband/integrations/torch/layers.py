@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from subband.errors import ArgumentError, CoefficientsError
+from subband.errors import ArgumentError, ArgumentTypeError, CoefficientsError
 from subband.integrations.torch.modules import Transform
 from subband.integrations.torch.operators import merge, split
 from subband.integrations.torch.specs import ANY_SHAPE, Modes, Wavelets, with_level
@@ -154,5 +154,7 @@ class WaveletPackets2(Transform):
 
 
 def _check_level(level: int) -> None:
+    if not hasattr(level, "__index__"):
+        raise ArgumentTypeError(f"level={level!r} is no whole number; levels come first here, and then the wavelet")
     if level < 1:
         raise ArgumentError(f"level={level} transforms nothing; use 1 or more")

@@ -148,6 +148,12 @@ def test_reduced_files(reduce, is_lossy):
     assert np.abs(decode(data, reduce=reduce).samples - judge(data, reduce)).max() <= is_lossy
 
 
+@pytest.mark.parametrize("reduce", [-1, 1.5, True, "1"])
+def test_what_is_no_number_of_levels_is_refused(reduce):
+    with pytest.raises(ArgumentError, match="is not a number of levels"):
+        decode(encode(np.zeros((8, 8), np.uint8)), reduce=reduce)
+
+
 def test_reduced_tiles_are_the_low_bands():
     picture = np.ascontiguousarray(PICTURE[..., 0])
     data = write(picture, tile_size=(57, 50), offset=(13, 7), num_resolutions=4)

@@ -98,6 +98,8 @@ def test_a_slice_may_be_too_large():
         (np.s_[149], IndexError, "index 149 is out of bounds for axis 0 with 149 samples"),
         (np.s_[0, 0, 0, 0], ArgumentError, "4 indices"),
         (np.s_[[1, 2]], ArgumentTypeError, "type list"),
+        (np.s_[True], ArgumentTypeError, "type bool"),
+        (np.s_[0, np.False_], ArgumentTypeError, "type bool"),
     ],
     ids=str,
 )

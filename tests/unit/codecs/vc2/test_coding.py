@@ -175,6 +175,8 @@ def test_frames_that_are_others_are_refused():
         encoder.encode([np.zeros((48, 64), np.uint8)] * 2)
     with pytest.raises(DtypeError, match="float64"):
         encoder.encode([np.zeros((48, 64))] * 3)
+    with pytest.raises(ShapeError, match=r"^48 planes are no frame of .* a frame is"):
+        encode([np.zeros((48, 64, 3), np.uint8)], video)
     with pytest.raises(ArgumentError, match="256 does not fit the 8 bits"):
         encoder.encode([np.full((48, 64), 256, np.uint16)] * 3)
 

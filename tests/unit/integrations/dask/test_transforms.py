@@ -1,6 +1,7 @@
 """Transforms of Dask arrays are those of the whole array, whatever the chunks; and they stay lazy and small."""
 
 import warnings
+from functools import partial
 from itertools import pairwise
 
 import dask
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import subband
 from subband.boundary import MODES
-from subband.errors import ArgumentTypeError, CoefficientsError, IntegerRangeError, LevelError
+from subband.errors import ArgumentTypeError, CoefficientsError, IntegerRangeError, LevelError, ShapeError
 from subband.integrations.dask.blocks import compute_one
 from subband.integrations.dask.engine import DaskEngine
 from subband.integrations.dask.levels import Merge, Split
@@ -236,6 +237,17 @@ def test_levels_of_a_single_block_are_one_task(axes):
     np.testing.assert_allclose(back.compute(), x.compute(), atol=1e-12)
 
 
+@pytest.mark.parametrize("mode", ["periodic", "symmetric"])
+@pytest.mark.parametrize("shape", [(5, 62), (6, 7, 62)])
+def test_short_bands_grow_from_level_to_level(shape, mode):
+    x = RNG.normal(size=shape)
+    expected = subband.decompose(x, "cdf97", level=2, mode=mode)
+    pyramid = subband.decompose(da.from_array(x, chunks=shape), "cdf97", level=2, mode=mode)
+    for (_, _, band), (_, _, own) in zip(expected.bands(), pyramid.bands(), strict=True):
+        np.testing.assert_allclose(own.compute(), band, atol=1e-12)
+    np.testing.assert_allclose(subband.reconstruct(pyramid).compute(), x, atol=1e-11)
+
+
 def test_coarse_levels_are_one_task_and_never_large():
     x = da.zeros((8192, 8192), chunks=1024, dtype="float32")
     coeffs = subband.wavedec2(x, "cdf97", level=5)
@@ -274,6 +286,9 @@ def test_errors_are_those_of_memory():
         subband.idwtn({"aa": x, "dd": x[:3]}, "db2")
     with pytest.raises(ArgumentTypeError, match="give all arrays of one kind"):
         subband.idwt(x, np.zeros((32, 32)), "db2")
+    for function in (subband.decompose, subband.denoise, partial(subband.threshold, value=1)):
+        with pytest.raises(ShapeError, match="compute_chunk_sizes"):
+            function(x[x[:, 0] == 0])
     with pytest.raises(ArgumentTypeError, match="cwt does not take arrays of Dask"):
         subband.cwt(x, [1, 2], "mexh")
     with pytest.raises(ArgumentTypeError, match="icwt does not take arrays of Dask"):
