@@ -24,8 +24,9 @@ __all__ = ["Past", "follow"]
 #: Frames that an average lasts for, at most: longer ones gain little, and keep what is wrong for longer.
 _MEMORY = 16
 
-#: Mean energy of 5 × 5 samples, 3 × 3 and a single one, over that of noise, from which a prediction counts as off.
-_SLACKS = (1.45, 2.3, 10.0)
+#: Mean energy of 5 × 5 samples, 3 × 3 and a single one, and that of the sum of a line of them, over that of noise, from
+#: which a prediction counts as off.
+_SLACKS = (1.5, 2.3, 13.0, 10.0)
 
 #: Weight from which a sample counts as new, and part of a frame that has to be new for all of it to count so: a cut.
 _NEW, _CUT = 0.6, 0.5
@@ -128,14 +129,14 @@ def _make_ratios(shape: tuple[int, ...]) -> Array:
 
 def _average(past: Past, planes: Array, sigma: Array, motion: Array, steps: tuple[int, int]) -> Past:
     predicted = allocate(planes.shape, planes.dtype)
-    ratios, energy = (allocate(planes.shape[1:], planes.dtype) for _ in range(2))
+    ratios, residuals = allocate(planes.shape[1:], planes.dtype), allocate(planes.shape, planes.dtype)
     # noise of chroma that was once stored with fewer samples measures too low, and must not tell that nothing matches
     weights = (1 / (np.square(np.maximum(sigma, sigma[0])) * len(planes))).astype(np.float32)
     block = tuple(2 * BLOCK // step for step in steps)
     known = past.padded, past.padded_ratios, motion, block, tabulate_taps(), weights
-    share_rows(len(motion), partial(_loops.predict, planes, *known, predicted, ratios, energy))
+    share_rows(len(motion), partial(_loops.predict, planes, *known, predicted, ratios, residuals))
     padded, padded_ratios = allocate(past.padded.shape, planes.dtype), _make_ratios(past.padded_ratios.shape)
-    found = predicted, ratios, energy, _SLACKS, 1 / _MEMORY
+    found = predicted, ratios, residuals, _SLACKS, 1 / _MEMORY
     share_rows(planes.shape[1], partial(_loops.update, planes, *found, padded, padded_ratios), 32)
     repeat_border(padded)
     # where little is left of the past, all of the frame counts as new

@@ -23,7 +23,11 @@ _DOUBT = 2.0
 
 # Excess from which a prediction is not only doubtful but wrong: hardly anything of it is to be left, and samples beside
 # it are doubted too. So much faster doubt grows from there.
-_SURE, _GROWTH = 0.5, 4.0
+_SURE, _GROWTH = 0.5, 3.0
+
+# Samples of a line that is looked at by itself, and how much its excess counts: a thin edge that has moved on is off by
+# the same sign all along, which noise hardly ever is.
+_LINE, _STRAIGHT = 5, 3.0
 
 # Blocks beside each other that are moved at a time, at most: what their interpolation needs stays in the nearest cache.
 _RUN = 8
@@ -31,7 +35,7 @@ _RUN = 8
 
 def _predict(
     new: Array, state: Array, ratios: Array, motion: Array, block: tuple[int, int], taps: Array, weights: Array,
-    predicted: Array, predicted_ratios: Array, energy: Array, first: int, last: int,
+    predicted: Array, predicted_ratios: Array, residuals: Array, first: int, last: int,
 ) -> None:  # fmt: skip
     """Predict blocks of some rows along their motion, and tell how far the new frame is from that.
 
@@ -49,13 +53,14 @@ def _predict(
         What interpolates at each fraction of a sample.
     weights : ndarray of shape (planes,)
         One over the variance of the noise of a frame, over the number of planes.
-    predicted, predicted_ratios, energy : ndarray
-        Where the prediction goes, the variance of its noise, and squares of differences over their variance.
+    predicted, predicted_ratios, residuals : ndarray
+        Where the prediction goes, the variance of its noise, and differences over their standard deviation: the squares
+        of those of all planes have a sum of 1, on average.
     first, last : int
         Rows of blocks.
     """
     rows, columns = new.shape[1], new.shape[2]
-    stride, one = state.shape[2], np.float32(1.0)
+    stride = state.shape[2]
     room = np.empty((block[0] + TAPS) * block[1] * _RUN, np.float32)
     for row in range(first, last):
         r = row * block[0]
@@ -91,45 +96,44 @@ def _predict(
                 goal = shift(data(predicted), (plane * rows + r) * columns + c)
                 interpolate(begin, stride, taps, y, x, data(room), goal, columns, height, width)
         for k in range(r, r + height):
-            squares, ratio = shift(data(energy), k * columns), shift(data(predicted_ratios), k * columns)
-            clear(squares, columns)
             for plane in range(len(new)):
                 offset = (plane * rows + k) * columns
-                add_energy(
-                    squares,
+                compare_rows(
+                    shift(data(residuals), offset),
                     shift(data(new), offset),
                     shift(data(predicted), offset),
-                    ratio,
+                    shift(data(predicted_ratios), k * columns),
                     weights[plane],
-                    one,
                     columns,
                 )
     keep(room)
 
 
-def _add_energy(y: Any, sample: Any, guess: Any, ratio: Any, weight: float, one: float, n: int) -> None:
-    """Add squares of differences over their variance to a row."""
+def _compare_rows(y: Any, sample: Any, guess: Any, ratio: Any, weight: float, n: int) -> None:
+    """Write differences over their standard deviation."""
     keep_apart()
+    one = np.float32(1.0)
     for k in range(n):
-        d = sample[k] - guess[k]
-        y[k] += weight * d * d / (one + ratio[k])
+        y[k] = (sample[k] - guess[k]) * np.sqrt(weight / (one + ratio[k]))
 
 
 def _update(
-    new: Array, predicted: Array, predicted_ratios: Array, energy: Array, slacks: tuple[float, float, float],
+    new: Array, predicted: Array, predicted_ratios: Array, residuals: Array, slacks: tuple[float, float, float, float],
     least: float, state: Array, ratios: Array, first: int, last: int,
 ) -> None:  # fmt: skip
     """Average new samples and their prediction by how far each is to be trusted, in some rows.
 
-    The energy around a sample tells whether the prediction is off by more than noise: what there is beyond that is
+    The energy around a sample tells whether the prediction is off by more than noise, and so does a line of residuals
+    of the same sign: what there is beyond that is
     variance that the prediction has besides its noise, and moves the average towards the new frame.
 
     Parameters
     ----------
-    new, predicted, predicted_ratios, energy
+    new, predicted, predicted_ratios, residuals
         As in `predict`.
     slacks : tuple of float
-        Mean energy of 5 × 5 samples, of 3 × 3 and of a single one that may come about by noise.
+        Mean energy of 5 × 5 samples, of 3 × 3 and of a single one that may come about by noise, and that of the sum of
+        a line.
     least : float
         Weight that a new sample has at least.
     state, ratios : ndarray
@@ -137,18 +141,18 @@ def _update(
     first, last : int
         Rows of samples.
     """
-    rows, columns = energy.shape
+    rows, columns = residuals.shape[1:]
     stride, lowest = state.shape[2], np.float32(least)
     # excess of three rows, with a sample at each end, and the sums that it comes from
     lines, sums, gains = (
         np.empty(3 * (columns + 2), np.float32),
-        np.empty(2 * (columns + 4), np.float32),
+        np.empty(6 * (columns + 4), np.float32),
         np.empty(columns, np.float32),
     )
     for r in range(first - 1, first + 1):
-        measure_excess(energy, r, slacks, data(sums), shift(data(lines), r % 3 * (columns + 2)))
+        measure_excess(residuals, r, slacks, data(sums), shift(data(lines), r % 3 * (columns + 2)))
     for r in range(first, last):
-        measure_excess(energy, r + 1, slacks, data(sums), shift(data(lines), (r + 1) % 3 * (columns + 2)))
+        measure_excess(residuals, r + 1, slacks, data(sums), shift(data(lines), (r + 1) % 3 * (columns + 2)))
         weigh_new(
             data(gains),
             shift(data(lines), r % 3 * (columns + 2)),
@@ -168,28 +172,73 @@ def _update(
     keep(gains)
 
 
-def _measure_excess(energy: Array, r: int, slacks: tuple[float, float, float], sums: Any, out: Any) -> None:
+def _measure_excess(
+    residuals: Array, r: int, slacks: tuple[float, float, float, float], sums: Any, out: Any
+) -> None:  # fmt: skip
     """Write by how much the energy around each sample of a row is more than noise explains; nothing beyond borders."""
-    rows, columns = energy.shape
+    planes, rows, columns = residuals.shape
     if r < 0 or r >= rows:
         clear(out, columns + 2)
         return
-    wide_slack, narrow_slack, own_slack = np.float32(slacks[0]), np.float32(slacks[1]), np.float32(slacks[2])
-    wide, narrow, zero = sums, shift(sums, columns + 4), np.float32(0.0)
-    here = shift(data(energy), r * columns)
-    above, below = shift(data(energy), max(r - 1, 0) * columns), shift(data(energy), min(r + 1, rows - 1) * columns)
-    top, bottom = shift(data(energy), max(r - 2, 0) * columns), shift(data(energy), min(r + 2, rows - 1) * columns)
-    for c in range(columns):
-        total = above[c] + here[c] + below[c]
-        narrow[c + 2] = total
-        wide[c + 2] = total + (top[c] + bottom[c])
+    pitch = columns + 4
+    wide, narrow, line = sums, shift(sums, pitch), shift(sums, 2 * pitch)
+    own, down, across = shift(sums, 3 * pitch), shift(sums, 4 * pitch), shift(sums, 5 * pitch)
+    clear(sums, 6 * pitch)
+    for plane in range(planes):
+        first = shift(data(residuals), plane * rows * columns)
+        here = shift(first, r * columns)
+        above, below = shift(first, max(r - 1, 0) * columns), shift(first, min(r + 1, rows - 1) * columns)
+        top, bottom = shift(first, max(r - 2, 0) * columns), shift(first, min(r + 2, rows - 1) * columns)
+        add_squares(shift(wide, 2), shift(narrow, 2), own, down, top, above, here, below, bottom, columns)
+        copy(shift(line, 2), here, columns)
+        repeat_twice(line, columns)
+        add_across(across, line, columns)
     narrow[1], narrow[columns + 2] = narrow[2], narrow[columns + 1]
-    wide[0], wide[1], wide[columns + 2], wide[columns + 3] = wide[2], wide[2], wide[columns + 1], wide[columns + 1]
-    for c in range(columns):
+    repeat_twice(wide, columns)
+    find_excess(shift(out, 1), wide, narrow, own, down, across, slacks, columns)
+    out[0], out[columns + 1] = np.float32(0.0), np.float32(0.0)
+
+
+def _repeat_twice(x: Any, n: int) -> None:
+    """Repeat the first and the last of some numbers, of which the first is the third at this address."""
+    x[0], x[1], x[n + 2], x[n + 3] = x[2], x[2], x[n + 1], x[n + 1]
+
+
+def _add_squares(
+    wide: Any, narrow: Any, own: Any, down: Any, top: Any, above: Any, here: Any, below: Any, bottom: Any, n: int
+) -> None:  # fmt: skip
+    """Add the squares of five samples below each other, of three and of one, and the square of the sum of five."""
+    keep_apart()
+    for c in range(n):
+        single = here[c] * here[c]
+        total = above[c] * above[c] + single + below[c] * below[c]
+        own[c] += single
+        narrow[c] += total
+        wide[c] += total + (top[c] * top[c] + bottom[c] * bottom[c])
+        signed = (top[c] + above[c]) + (below[c] + bottom[c]) + here[c]
+        down[c] += signed * signed
+
+
+def _add_across(y: Any, x: Any, n: int) -> None:
+    """Add the squares of the sums of five samples beside each other."""
+    keep_apart()
+    for c in range(n):
+        signed = ((x[c] + x[c + 1]) + (x[c + 3] + x[c + 4])) + x[c + 2]
+        y[c] += signed * signed
+
+
+def _find_excess(
+    y: Any, wide: Any, narrow: Any, own: Any, down: Any, across: Any, slacks: tuple[float, float, float, float], n: int
+) -> None:  # fmt: skip
+    """Write the largest excess of the energy of a square, of the sample itself and of the lines through it."""
+    keep_apart()
+    wide_slack, narrow_slack, own_slack = np.float32(slacks[0]), np.float32(slacks[1]), np.float32(slacks[2])
+    line_slack, straight, share = np.float32(slacks[3]), np.float32(_STRAIGHT / _LINE), np.float32(1 / _LINE)
+    for c in range(n):
         five = ((wide[c] + wide[c + 1]) + (wide[c + 3] + wide[c + 4]) + wide[c + 2]) * np.float32(1 / 25)
         three = (narrow[c + 1] + narrow[c + 2] + narrow[c + 3]) * np.float32(1 / 9)
-        out[c + 1] = max(five - wide_slack, three - narrow_slack, here[c] - own_slack, zero)
-    out[0], out[columns + 1] = zero, zero
+        line = straight * (share * max(down[c], across[c]) - line_slack)
+        y[c] = max(five - wide_slack, three - narrow_slack, own[c] - own_slack, line, np.float32(0.0))
 
 
 def _weigh_new(gains: Any, here: Any, above: Any, below: Any, ratio: Any, lowest: float, n: int) -> None:
@@ -263,14 +312,18 @@ def _draw_row(y: Any, x: Any, step: int, level: int, right: int, last: int, n: i
         y[c] = x[min(max((c * step + right) >> level, 0), last)]
 
 
-add_energy = stored(**OPTIONS)(_add_energy)
+add_across = stored(**OPTIONS)(_add_across)
+add_squares = stored(**OPTIONS)(_add_squares)
 average = stored(**OPTIONS)(_average)
 average_rows = stored(**OPTIONS)(_average_rows)
+compare_rows = stored(**OPTIONS)(_compare_rows)
 draw = stored(**OPTIONS)(_draw)
 draw_row = stored(**OPTIONS)(_draw_row)
+find_excess = stored(**OPTIONS)(_find_excess)
 measure_excess = stored(**OPTIONS)(_measure_excess)
 mix = stored(**OPTIONS)(_mix)
 predict = stored(**OPTIONS)(_predict)
 repeat_ends = stored(**OPTIONS)(_repeat_ends)
+repeat_twice = stored(**OPTIONS)(_repeat_twice)
 update = stored(**OPTIONS)(_update)
 weigh_new = stored(**OPTIONS)(_weigh_new)

@@ -93,6 +93,18 @@ def test_what_is_covered_counts_by_itself():
     assert past.ratios[5:25].mean() < 0.35
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_thin_line_leaves_nothing_behind(axis):
+    flat, strength = np.full((96, 160), 90, np.float32), 1.8 * SIGMA[0]
+    lined = flat.copy()
+    np.moveaxis(lined, axis, 0)[40] += strength
+    *_, past = follow_all(add_noise(frame, seed) for seed, frame in enumerate([lined] * 8 + [flat]))
+    left = np.moveaxis(past.planes[0], axis, 0)[40] - 90
+    # a sample alone, or the square around it, hardly tells the difference from noise
+    assert left.mean() < 0.15 * strength
+    assert past.ratios.mean() < 0.35
+
+
 def test_after_a_cut_nothing_is_left_of_the_past():
     first, second = IMAGE[:128, :128], data.camera()[:128, :128].astype(np.float32)
     frames = [add_noise(image, seed) for seed, image in enumerate([first] * 4 + [second] * 2)]

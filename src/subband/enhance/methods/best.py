@@ -8,11 +8,12 @@ from subband.enhance.methods.bivariate import Bivariate
 __all__ = ["METHOD", "Best"]
 
 #: The passes over groups, by the number of axes. What the first guide has lost comes back with the energy of the noisy
-#: patches; each guide has lost less than the one before. What only guides needs fewer reference patches.
+#: patches; each guide has lost less than the one before. What only guides needs fewer reference patches, and the first
+#: guide of a volume does with patches from nearer by.
 _PASSES = {
     1: (Groups(16, 48, 4, 16, 0.85), Groups(16, 48, 4, 32)),
     2: (Groups(9, 18, 6, 48, 0.85), Groups(7, 18, 6, 64, 0.96), Groups(7, 18, 4, 64)),
-    3: (Groups(4, 5, 4, 32, 0.9, True), Groups(4, 5, 4, 32, 1.0, True), Groups(4, 5, 3, 32, 1.0, True)),
+    3: (Groups(4, 4, 4, 32, 0.9, True), Groups(4, 5, 4, 32, 1.0, True), Groups(4, 5, 3, 32, 1.0, True)),
 }
 
 

@@ -19,6 +19,9 @@ __all__ = ["filter_groups"]
 #: Numbers that a vectorised loop takes at a time: rows are padded with zeros to multiples of it.
 _LANES = 8
 
+#: Sums are added up as they are written: in chains beside each other, where one for all would wait for itself.
+_IN_ORDER = OPTIONS | {"fastmath": {"contract", "nsz"}}
+
 
 @nb.njit(**OPTIONS)
 def _pad(n):
@@ -54,7 +57,7 @@ def _add_distances(y, row, patch, length, n):
         t += 1
 
 
-@nb.njit(**OPTIONS)
+@nb.njit(**_IN_ORDER)
 def _add_four_distances(y, rows, patch, stride, length, n):
     """Do what `_add_distances` does for four rows of a patch that are `stride` samples apart."""
     stand_alone()
@@ -75,8 +78,8 @@ def _add_four_distances(y, rows, patch, stride, length, n):
                 q0, q1, q2, q3 = b[z] - b0, b[z + 1] - b1, b[z + 2] - b2, b[z + 3] - b3
                 r0, r1, r2, r3 = c[z] - c0, c[z + 1] - c1, c[z + 2] - c2, c[z + 3] - c3
                 s0, s1, s2, s3 = d[z] - d0, d[z + 1] - d1, d[z + 2] - d2, d[z + 3] - d3
-                y[x] += (((p0 * p0 + p1 * p1) + (p2 * p2 + p3 * p3)) + ((q0 * q0 + q1 * q1) + (q2 * q2 + q3 * q3))) + (
-                    ((r0 * r0 + r1 * r1) + (r2 * r2 + r3 * r3)) + ((s0 * s0 + s1 * s1) + (s2 * s2 + s3 * s3))
+                y[x] += ((p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3) + (q0 * q0 + q1 * q1 + q2 * q2 + q3 * q3)) + (
+                    (r0 * r0 + r1 * r1 + r2 * r2 + r3 * r3) + (s0 * s0 + s1 * s1 + s2 * s2 + s3 * s3)
                 )
         t += 4
     while t < length:
@@ -89,7 +92,6 @@ def _add_four_distances(y, rows, patch, stride, length, n):
 
 @nb.njit(**OPTIONS)
 def _count_below(x, limit, n):
-    stand_alone()
     count = 0
     for begin in range(0, n, _LANES):
         for lane in range(_LANES):
@@ -247,11 +249,11 @@ def _multiply_rows(a, b, c, d, e, length):
 
 
 @nb.njit(**OPTIONS)
-def _multiply_group(goal, group, factor, rows, length, pitch):
+def _multiply_group(goal, group, factor, rows, length):
     """Add scalar products of rows of a group, times a factor, to the lower triangle of a matrix, and what is beside."""
     stand_alone()
     for i in range(rows):
-        own, line = shift(group, i * length), shift(goal, i * pitch)
+        own, line = shift(group, i * length), shift(goal, i * rows)
         for j in range(0, i + 1, 4):
             b = shift(group, j * length)
             c, d, e = shift(b, length), shift(b, 2 * length), shift(b, 3 * length)
@@ -301,16 +303,21 @@ def _invert(matrix, column, least, count, pitch):
 
 @nb.njit(**OPTIONS)
 def _combine(y, first, group, weights, rows, length):
-    """Write a row plus the weighted sum of all rows of a group, four at a time."""
+    """Write a row plus the weighted sum of all rows of a group, eight at a time."""
     stand_alone()
     keep_apart()
     for t in range(length):
         y[t] = first[t]
-    for j in range(0, rows, 4):
+    for j in range(0, rows, 8):
         a, b, c, d = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
-        p, q, r, s = j * length, (j + 1) * length, (j + 2) * length, (j + 3) * length
+        e, f, g, h = weights[j + 4], weights[j + 5], weights[j + 6], weights[j + 7]
+        x0 = shift(group, j * length)
+        x1, x2, x3 = shift(x0, length), shift(x0, 2 * length), shift(x0, 3 * length)
+        x4, x5, x6, x7 = shift(x0, 4 * length), shift(x0, 5 * length), shift(x0, 6 * length), shift(x0, 7 * length)
         for t in range(length):
-            y[t] += (a * group[p + t] + b * group[q + t]) + (c * group[r + t] + d * group[s + t])
+            y[t] += ((a * x0[t] + b * x1[t]) + (c * x2[t] + d * x3[t])) + (
+                (e * x4[t] + f * x5[t]) + (g * x6[t] + h * x7[t])
+            )
 
 
 @nb.njit(**OPTIONS)
@@ -333,32 +340,32 @@ def _estimate(goal, strip, first, scratch, x, y, positions, noise, trust, floor,
     """Add the estimates of a group in one plane to the sums of a strip."""
     stand_alone()
     size = sizes[4] * sizes[5] * sizes[6]
-    rows, length, pitch = (count + 3) // 4 * 4, _pad(size), _pad(count)
+    rows, length = _pad(count), _pad(size)
     truth = scratch
     noisy = shift(truth, rows * length)
     matrix = shift(noisy, rows * length)
-    column = shift(matrix, pitch * pitch)
-    estimate = shift(column, pitch)
+    column = shift(matrix, rows * rows)
+    estimate = shift(column, rows)
     one = cast_like(x, 1.0)
     mean = _load_group(truth, y, positions, sizes, count, rows, length)
     _load_group(noisy, x, positions, sizes, count, rows, length)
     _subtract(truth, mean, count, size, length)
     _subtract(noisy, mean, count, size, length)
-    clear(matrix, pitch * pitch)
-    _multiply_group(matrix, truth, trust, rows, length, pitch)
+    clear(matrix, rows * rows)
+    _multiply_group(matrix, truth, trust, rows, length)
     if trust < one:
-        _multiply_group(matrix, noisy, one - trust, rows, length, pitch)
+        _multiply_group(matrix, noisy, one - trust, rows, length)
     most = noise * noise * cast_like(x, size)
     for i in range(count):
-        most = max(most, matrix[i * pitch + i] * floor)
+        most = max(most, matrix[i * rows + i] * floor)
     variance = most
     for i in range(count):
-        matrix[i * pitch + i] += trust * variance
-    clear(column, pitch)
-    _invert(matrix, column, floor * variance, count, pitch)
+        matrix[i * rows + i] += trust * variance
+    clear(column, rows)
+    _invert(matrix, column, floor * variance, count, rows)
     high, wide = sizes[2], sizes[3]
     for i in range(count):
-        row = shift(matrix, i * pitch)
+        row = shift(matrix, i * rows)
         total = one
         for j in range(count):
             row[j] *= variance
@@ -403,7 +410,7 @@ def filter_groups(out, x, y, numbers, sizes, task):
         copy_run(shift(guide, line * pitch), shift(y, (first * high + line) * wide), wide)
     length, order = _pad(pz * py * px), _pad(most)
     reach = _pad(2 * sizes[9] + 1)
-    room = make_room(x, order + reach + 2 * (most + 3) * length + order * (order + 1) + length)
+    room = make_room(x, order + reach + 2 * order * length + order * (order + 1) + length)
     distances = data(room)
     found = shift(distances, order)
     scratch = shift(found, reach)
