@@ -117,6 +117,14 @@ class Pyramid:
     def __len__(self) -> int:
         return 1 + len(self.details)
 
+    def __contains__(self, index: object) -> bool:
+        """Tell whether there is such a band, such as ``(1, "dd")``; arrays are not looked for."""
+        try:
+            self._find_band(index)
+        except CoefficientsError:
+            return False
+        return True
+
     def __getitem__(self, index: int | slice | tuple[int, str]) -> Any:
         if not isinstance(index, tuple | str):
             return self.to_coeffs()[index]

@@ -15,6 +15,7 @@ class TestBands:
         pyramid = decompose(X, "db2", 2)
         for level, key, band in pyramid.bands():
             assert pyramid[level, key] is band
+            assert (level, key) in pyramid
 
     def test_assigned_band_is_reconstructed(self):
         pyramid = decompose(X, "db2", 2)
@@ -34,6 +35,7 @@ class TestBands:
     @pytest.mark.parametrize("index", [(3, "dd"), (0, "dd"), (1, "aa"), (1, "d"), (1, "dd", 2), ("dd", 1), (1.5, "dd")])
     def test_others_are_refused(self, index):
         pyramid = decompose(X, "db2", 2)
+        assert index not in pyramid
         with pytest.raises(CoefficientsError, match="level from 1, the finest, to 2"):
             pyramid[index]
         with pytest.raises(CoefficientsError, match="is no band"):
