@@ -35,9 +35,8 @@ TASKS = 8
 #: Pairs of rows of a task, at least: each computes some rows of its neighbours too.
 _ROWS = 16
 
-#: The part of what each thread would have of the rows that are left, which a task takes, and how many times smaller
-#: than `TASK` the last ones are: few seams, and nobody waits long at the end.
-_SHARE, _FINER = 0.8, 2
+#: The last tasks of a job are so many times smaller, for nobody should wait long at the end.
+_FINER = 2
 
 #: Which array stands for each of the five that a kernel takes; one that it does not touch may be any.
 _INDICES = {3: (0, 1, 2, 2, 1), 5: (0, 1, 2, 3, 4)}
@@ -237,16 +236,16 @@ def cut_tasks(extent: tuple[int, int, int], count: int, tile: int) -> list[tuple
 def cut_rows(rows: int, threads: int, least: int) -> list[tuple[int, int]]:
     """Cut rows into parts that become smaller, down to about `least`: few seams, and nobody waits long at the end.
 
-    Each part is most of what a thread would have of the rest, as in guided self-scheduling.
+    Each part is what a thread would have of the rest, as in guided self-scheduling.
 
     Examples
     --------
     >>> cut_rows(540, 2, 17)
-    [(0, 216), (216, 345), (345, 423), (423, 469), (469, 497), (497, 514), (514, 531), (531, 540)]
+    [(0, 270), (270, 405), (405, 473), (473, 507), (507, 524), (524, 540)]
     """
     parts, begin = [], 0
     while begin < rows:
-        end = begin + max(least, int(_SHARE * (rows - begin) / threads))
+        end = begin + max(least, -(-(rows - begin) // threads))
         end = rows if rows - end < least // 2 else end
         parts.append((begin, end))
         begin = end
