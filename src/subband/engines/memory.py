@@ -40,8 +40,8 @@ _CachedFunction = type(lru_cache(len))
 #: Arrays from this size on are recycled; the C library does well with smaller ones.
 LARGE = 1 << 16
 
-#: Blocks from this size on are asked of the system itself.
-_MAPPED = 4 << 20
+#: Bytes of a line of the cache, and of a huge page; blocks from the size of one on are asked of the system itself.
+_LINE, _HUGE = 64, 2 << 20
 
 #: No more than this is kept.
 _LIMIT = _read_limit()
@@ -96,6 +96,19 @@ class _Block(np.ndarray[Any, Any]):
     It is a class of its own because NumPy lets a view refer to the owner of its memory, past all that lies between, if
     that is a plain array.
     """
+
+    #: Bytes at its beginning that take memory while it is free.
+    kept: int
+    #: Gives so many bytes from a position on back to the system, until they are written to again, if it takes them.
+    give_back: Callable[[int, int], object] | None = None
+
+    def forget(self, excess: int) -> int:
+        """Give at least so many bytes back, all of them if it cannot be parted, and return how many these were."""
+        kept, self.kept = self.kept, 0
+        if self.give_back is not None:
+            self.kept = max(kept - excess, 0) // _HUGE * _HUGE
+            self.give_back(self.kept, kept - self.kept)
+        return kept - self.kept
 
 
 class _Loan(np.ndarray[Any, Any]):
@@ -161,7 +174,7 @@ class _Store:
                     fitting = self._free.get(size)
                     if fitting:
                         block = fitting.pop()
-                        self._kept -= size
+                        self._kept -= block.kept
                     else:
                         block = _make_block(size)
                     self._lent += size
@@ -199,17 +212,22 @@ class _Store:
             same = self._free.pop(block.size, [])
             same.append(block)
             self._free[block.size] = same
+            block.kept = block.size
             self._lent -= block.size
             self._kept += block.size
         self._forget(_LIMIT)
 
     def _forget(self, room: int) -> None:
-        """Free unused blocks, least recently used sizes first, until the others take no more than `room`."""
+        """Free unused blocks, least recently used sizes first, until the others take no more than `room`.
+
+        No more than is needed of one: to touch a large one again takes longer than to write it.
+        """
         while self._kept > room:
             size, blocks = next(iter(self._free.items()))
             if blocks:
-                blocks.pop(0)
-                self._kept -= size
+                self._kept -= blocks[0].forget(self._kept - room)
+                if not blocks[0].kept:
+                    blocks.pop(0)
             else:
                 del self._free[size]
 
@@ -217,18 +235,30 @@ class _Store:
 def _make_block(size: int) -> _Block:
     """Return fresh memory, which the system has back at once when it is dropped: the C library might keep it.
 
-    Huge pages halve the cost of a sweep over many rows. NumPy asks for them too.
+    It begins with a line of the cache, for vectors across two of them take twice as long to write, and from the size of
+    a huge page on with such a page: these halve the cost of a sweep over many rows. NumPy asks for them too.
     """
-    if size < _MAPPED or not hasattr(mmap, "MAP_PRIVATE"):
-        return _Block(size, np.uint8)
+    if size < _HUGE or not hasattr(mmap, "MAP_PRIVATE"):
+        return _cut_block(np.empty(size + _LINE, np.uint8), size, _LINE)
     try:
-        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, size + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise MemoryError(f"there is no room for {size} bytes") from error
+    block = _cut_block(memory := np.frombuffer(pages, np.uint8), size, _HUGE)
+    first = block.ctypes.data - memory.ctypes.data
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):  # of a kernel without them
-            pages.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(pages, np.uint8).view(_Block)
+            # whole ones only, for one that is needed in part would take all of its memory
+            pages.madvise(mmap.MADV_HUGEPAGE, first, size // _HUGE * _HUGE)
+    if hasattr(mmap, "MADV_DONTNEED"):
+        block.give_back = lambda begin, count: pages.madvise(mmap.MADV_DONTNEED, first + begin, count)
+    return block
+
+
+def _cut_block(memory: Array, size: int, unit: int) -> _Block:
+    """Return so many bytes of memory, from the first multiple of a unit on."""
+    begin = -memory.ctypes.data % unit
+    return memory[begin : begin + size].view(_Block)
 
 
 def _round_up(size: int) -> int:

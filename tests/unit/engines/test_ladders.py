@@ -7,12 +7,14 @@ import platform
 import subprocess
 import sys
 
+import numba as nb
 import numpy as np
 import pytest
 
+from subband.compiled.kinds import parse_kinds
 from subband.engines import get_engine, get_threads, set_threads
 from subband.engines.abilities import CPU as ABILITIES
-from subband.engines.cpu import engine, jobs, ladders, sweep
+from subband.engines.cpu import engine, jobs, ladder_loops, ladders, sweep
 from subband.engines.cpu.ladders import FUSED, find_tick, name_ladder, read_ladder
 from subband.engines.cpu.program import tabulate_program
 from subband.plan import axis_plan, level_plan, reversible_axis_plan
@@ -196,6 +198,16 @@ def test_nothing_outside_the_arrays_is_written(monkeypatch):
     for around, size in kept:
         assert (around[:64] == 7).all()
         assert (around[64 + size :] == 7).all()
+
+
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="the test reads code of x86-64")
+def test_what_finds_no_register_lies_at_whole_vectors_of_the_stack():
+    name = "0p00_1p110_0p121_1p232_0p32_0312"
+    tick = getattr(ladder_loops, f"forward__{name}__{name}")
+    kinds = ", ".join(["float32*"] * 7 + ["int64"] * 3 + ["float32*"] * 4 + ["int64"])
+    code = nb.cfunc(nb.types.void(*parse_kinds(kinds)), **tick._options)(tick._function)._library.get_asm_str()
+    size = ladder_loops._count_bytes()
+    assert size <= 16 or f"andq\t$-{size}, %rsp" in code
 
 
 def test_steps_one_by_one_give_the_same(monkeypatch):

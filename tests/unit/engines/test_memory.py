@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 import sys
@@ -80,6 +81,30 @@ def test_what_was_used_last_is_kept_longest(monkeypatch):
         store.take_back(block)
     assert store._kept == 2 << 20
     assert store.lend(2 << 20) is blocks[2]
+
+
+@pytest.mark.parametrize("size", [1 << 16, 70_000, 2 << 20, 3 << 20])
+def test_blocks_begin_at_whole_lines_and_large_ones_at_whole_pages(size):
+    address = _Store().lend(size).ctypes.data
+    assert address % 64 == 0
+    assert size < 2 << 20 or address % (2 << 20) == 0 or not hasattr(mmap, "MAP_PRIVATE")
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_DONTNEED"), reason="this system takes no part of a block back")
+def test_of_a_large_block_no_more_is_given_back_than_is_too_much():
+    store = _Store()
+    large = store.lend(16 << 20)
+    large[:] = 1
+    store.take_back(large)
+    small = store.lend(1 << 20)
+    assert store._lent + store._kept <= 16 << 20
+    assert store._kept == 14 << 20
+    assert large.kept == 14 << 20
+    assert large[: 14 << 20].all()
+    assert not large[14 << 20 :].any()
+    store.take_back(small)
+    assert store.lend(16 << 20) is large
+    assert store._kept == 0
 
 
 @pytest.mark.parametrize("size", [1 << 16, 70_000, 100_001, (1 << 24) + 1])

@@ -10,6 +10,7 @@ import numba as nb
 
 from subband.engines.cpu.frame_loops import pass_pixels, shrink_row
 from subband.engines.cpu.ladder_loops import call_tick
+from subband.engines.cpu.line_loops import PLANS, extend_bands, extend_row, plan_coefficients, plan_samples
 from subband.engines.cpu.loops import (
     OPTIONS,
     clear,
@@ -19,7 +20,6 @@ from subband.engines.cpu.loops import (
     make_room,
     misalignment,
     shift,
-    stagger,
 )
 from subband.engines.cpu.mixtures import mix_rows
 from subband.engines.cpu.program import (
@@ -64,8 +64,6 @@ from subband.engines.cpu.rows import (
     fetch_row,
     find_coefficient,
     find_columns,
-    load_coefficients,
-    load_line,
 )
 
 __all__ = ["tick_forward", "tick_inverse"]
@@ -75,6 +73,12 @@ _BEFORE, _BEHIND = 32, 80
 
 #: Columns from which on reading them as they are is worth two lines, one for each end of a row, instead of one.
 _WORTH = 64
+
+
+@nb.njit(**OPTIONS)
+def _round_up(n):
+    """Return the room for `n` columns, whole vectors."""
+    return -(-n // WHOLE) * WHOLE
 
 
 @nb.njit(**OPTIONS)
@@ -89,46 +93,6 @@ def _cut_strip(ints, columns, before, behind):
     if end - max(0, begin) < _WORTH:
         return columns, columns
     return begin, end
-
-
-@nb.njit(**OPTIONS)
-def _extend_row(line, row, first, h, hn, left, columns, inner, outer, mixed):
-    """Write to a line what a tick cannot read from a row as it is: before some column of a strip, and behind another.
-
-    Its first column is `first` in the row.
-    """
-    if h[KIND] == IDENTITY:
-        copy(shift(line, outer), shift(row, first + outer), columns - outer)
-        return
-    reach = h[LAST] - h[FIRST]
-    goal = shift(line, min(h[ODD] - h[EVEN], 0) - 2 * reach)
-    start = left + h[FIRST]
-    if inner + reach > 0:
-        load_line(goal, row, h, hn, start, mixed, inner + reach)
-    if outer < columns:
-        load_line(shift(goal, 2 * outer), row, h, hn, start + outer, mixed, columns - outer + reach)
-
-
-@nb.njit(**OPTIONS)
-def _extend_bands(line, span, low, high, is_zero, h, hn, left, columns, inner, outer, mixed):
-    """Write to two lines, one for each band along the row, what a tick cannot read from rows of coefficients.
-
-    Such rows may be zeros.
-    """
-    one = hn[SCALE_P]  # nothing is scaled before the tick does
-    reach = h[LAST] - h[FIRST]
-    for part in range(2):
-        start, stop = (outer, columns) if part else (0, inner)
-        goal, n = shift(line, start - reach), stop - start + reach
-        if n <= 0 or start == columns:
-            continue
-        if is_zero:
-            clear(goal, n)
-            clear(shift(goal, span), n)
-        elif h[KIND] == IDENTITY:
-            copy(goal, shift(low, left + start), n)
-        else:
-            load_coefficients(goal, 0, span, low, 0, high, 0, h, hn, left + start + h[FIRST], one, one, mixed, n)
 
 
 @nb.njit(**OPTIONS)
@@ -155,7 +119,7 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     rows, rows_below = sizes[LOW_ROWS], sizes[HIGH_ROWS]
     # down the columns first, a strip keeps rows of the columns beside it too
     beside = v[BESIDE] if has_rows else 0
-    pitch = stagger(px, min(tile, c1 - c0) + 2 * beside)
+    pitch = _round_up(min(tile, c1 - c0) + 2 * beside)
     span = 2 * (pitch + _BEFORE + _BEHIND)  # of a line
     kept = 2 * v[KEPT] * pitch  # of the state of an image
     room = 64 + 4 * pitch + 2 * span + channels * kept
@@ -165,7 +129,8 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     numbers = make_room(px, 4)
     spare = shift(data(scratch), misalignment(scratch))
     lines, states = shift(spare, 4 * pitch), shift(spare, 4 * pitch + 2 * span)
-    mix, mixed, factors = data(mixture), data(ends), data(numbers)
+    planned = make_room(v, PLANS)
+    mix, mixed, factors, plans = data(mixture), data(ends), data(numbers), data(planned)
     clear(data(scratch), room)
     _multiply_scales(factors, vn, hn, SCALE_P)
     for b in range(b0, b1):
@@ -180,6 +145,11 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                 first = 2 * (left + h[LAST]) + h[EVEN]
                 begin, end = find_columns(h, left + h[FIRST], columns + h[LAST] - h[FIRST], width)
                 inner, outer = _cut_strip(h, columns, (first - h[BEGIN]) // 2, (min(h[END], width) - first) // 2)
+                reach = h[LAST] - h[FIRST]
+                start, goal = left + h[FIRST], min(h[ODD] - h[EVEN], 0) - 2 * reach
+                plan_samples(plans, 0, goal, h, start, inner + reach)
+                behind = columns - outer
+                plan_samples(plans, 1, goal + 2 * outer, h, start + outer, behind + reach if behind > 0 else 0)
             for newest in range(r0 + v[FIRST], r1 + v[LAST]):
                 pair = newest - v[LAST]
                 is_wanted, is_below = pair >= r0, pair - base < rows_below
@@ -209,9 +179,9 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                     if not (is_wanted and is_direct and is_below):
                         to_da, to_dd = shift(spare, 2 * pitch), shift(spare, 3 * pitch)
                     line = shift(lines, 2 * _BEFORE)
-                    _extend_row(line, y, first, h, hn, left, columns, inner, outer, mixed)
+                    extend_row(line, y, first, h, hn, left, columns, inner, outer, plans, mixed)
                     if has_columns:
-                        _extend_row(shift(line, span), z, first, h, hn, left, columns, inner, outer, mixed)
+                        extend_row(shift(line, span), z, first, h, hn, left, columns, inner, outer, plans, mixed)
                     call_tick(
                         tick,
                         to_aa,
@@ -224,8 +194,7 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                         span,
                         inner,
                         outer,
-                        shift(states, channel * kept + beside),
-                        pitch,
+                        shift(states, channel * kept + 2 * v[KEPT] * beside),
                         vn,
                         hn,
                         factors,
@@ -250,6 +219,7 @@ def tick_forward(px, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     keep(mixture)
     keep(ends)
     keep(numbers)
+    keep(planned)
 
 
 @nb.njit(**OPTIONS)
@@ -266,10 +236,10 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
         channels, height, width = f[CHANNELS], f[HEIGHT], f[WIDTH]
     low_width, high_width = sizes[LOW_COLUMNS], sizes[HIGH_COLUMNS]
     rows, rows_below = sizes[LOW_ROWS], sizes[HIGH_ROWS]
-    pitch = stagger(py, min(tile, c1 - c0))
+    pitch = _round_up(min(tile, c1 - c0))
     each = 2 if has_rows else 1  # samples of a column
     extent = each * pitch  # of a row of samples
-    span = stagger(py, pitch + h[LAST] - h[FIRST] + _BEFORE + _BEHIND)  # of a line
+    span = _round_up(pitch + h[LAST] - h[FIRST] + _BEFORE + _BEHIND)  # of a line
     kept = 2 * v[KEPT] * pitch  # of the state of an image
     room = 64 + 2 * channels * extent + 5 * span + channels * kept
     scratch = make_room(py, room)
@@ -282,7 +252,8 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     lines = shift(canvas, 2 * channels * extent)
     zeros = shift(lines, 4 * span)
     states = shift(zeros, span)
-    mix, mixed, factors = data(mixture), data(ends), data(numbers)
+    planned = make_room(v, PLANS)
+    mix, mixed, factors, plans = data(mixture), data(ends), data(numbers), data(planned)
     clear(data(scratch), room)
     _multiply_scales(factors, vn, hn, SCALE_EVEN)
     for b in range(b0, b1):
@@ -299,6 +270,11 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                 begin, end = max(begin // 2 - _BEFORE, 0), (end + 1) // 2 + _BEHIND
                 before, behind = min(low_left, high_left) - (h[BEGIN] + 1) // 2, h[END] // 2 - max(low_left, high_left)
                 inner, outer = _cut_strip(h, columns, before, behind)
+                reach = h[LAST] - h[FIRST]
+                start = left + h[FIRST]
+                plan_coefficients(plans, 0, -reach, h, start, inner + reach)
+                behind = columns - outer
+                plan_coefficients(plans, 1, outer - reach, h, start + outer, behind + reach if behind > 0 else 0)
             for newest in range(r0 + v[FIRST], r1 + v[LAST]):
                 pair = newest - v[LAST]
                 is_wanted = pair >= r0
@@ -343,15 +319,15 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                     to_y = own if is_wanted and is_direct else y
                     to_z = below_own if is_wanted and is_direct and is_below else z
                     fringe = shift(lines, _BEFORE + h[LAST] - h[FIRST])
-                    _extend_bands(fringe, span, low, high, is_zero, h, hn, left, columns, inner, outer, mixed)
+                    extend_bands(fringe, span, low, high, is_zero, h, hn, left, columns, inner, outer, plans, mixed)
                     a, b_ = shift(low, low_left), shift(high, high_left)
                     if is_zero:
                         a = b_ = shift(zeros, _BEFORE)
                     c, d = shift(low_z, low_left), shift(high_z, high_left)
                     if has_columns:
                         fringe_z = shift(fringe, 2 * span)
-                        _extend_bands(
-                            fringe_z, span, low_z, high_z, is_zero_z, h, hn, left, columns, inner, outer, mixed
+                        extend_bands(
+                            fringe_z, span, low_z, high_z, is_zero_z, h, hn, left, columns, inner, outer, plans, mixed
                         )
                     if is_zero_z:
                         c = d = shift(zeros, _BEFORE)
@@ -368,7 +344,6 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
                         inner,
                         outer,
                         shift(states, channel * kept),
-                        pitch,
                         vn,
                         hn,
                         factors,
@@ -386,3 +361,4 @@ def tick_inverse(py, p_aa, p_ad, p_da, p_dd, v, vn, h, hn, sizes, box):
     keep(mixture)
     keep(ends)
     keep(numbers)
+    keep(planned)

@@ -35,6 +35,9 @@ TASKS = 8
 #: Pairs of rows of a task, at least: each computes some rows of its neighbours too.
 _ROWS = 16
 
+#: The last tasks of a job are so many times smaller, for nobody should wait long at the end.
+_FINER = 2
+
 #: Which array stands for each of the five that a kernel takes; one that it does not touch may be any.
 _INDICES = {3: (0, 1, 2, 2, 1), 5: (0, 1, 2, 3, 4)}
 
@@ -57,7 +60,8 @@ class _Work(NamedTuple):
         count = min(max(self.samples // TASK, threads), threads * TASKS)
         images, rows, columns = self.extent
         if images == 1 and rows >= 2 * threads * _ROWS:
-            return _tabulate_rows(rows, columns, threads, max(_ROWS, -(-rows // count)))
+            smallest = -(-rows // (count * _FINER if count > threads else threads))
+            return _tabulate_rows(rows, columns, threads, max(_ROWS, smallest))
         if self.channels > 1:
             # tasks that are larger by themselves, and as many for each thread
             count = -(-count // (self.channels * threads)) * threads
@@ -232,16 +236,16 @@ def cut_tasks(extent: tuple[int, int, int], count: int, tile: int) -> list[tuple
 def cut_rows(rows: int, threads: int, least: int) -> list[tuple[int, int]]:
     """Cut rows into parts that become smaller, down to about `least`: few seams, and nobody waits long at the end.
 
-    Each part is what a thread would have of the rest, halved, as in guided self-scheduling.
+    Each part is what a thread would have of the rest, as in guided self-scheduling.
 
     Examples
     --------
-    >>> cut_rows(540, 2, 34)
-    [(0, 135), (135, 237), (237, 313), (313, 370), (370, 413), (413, 447), (447, 481), (481, 515), (515, 540)]
+    >>> cut_rows(540, 2, 17)
+    [(0, 270), (270, 405), (405, 473), (473, 507), (507, 524), (524, 540)]
     """
     parts, begin = [], 0
     while begin < rows:
-        end = begin + max(least, -(-(rows - begin) // (2 * threads)))
+        end = begin + max(least, -(-(rows - begin) // threads))
         end = rows if rows - end < least // 2 else end
         parts.append((begin, end))
         begin = end

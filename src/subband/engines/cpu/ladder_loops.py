@@ -41,14 +41,14 @@ def __getattr__(name):
 
 
 def _make_tick(name):
-    def tick(a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n):
-        _climb(name, a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n)
+    def tick(a, b, c, d, y, z, lines, span, inner, outer, state, down, along, factors, n):
+        _climb(name, a, b, c, d, y, z, lines, span, inner, outer, state, down, along, factors, n)
 
     return pointed(**OPTIONS)(tick)
 
 
 @intrinsic
-def call_tick(typingctx, tick, a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n):
+def call_tick(typingctx, tick, a, b, c, d, y, z, lines, span, inner, outer, state, down, along, factors, n):
     """Call a tick by its address.
 
     Parameters
@@ -66,9 +66,7 @@ def call_tick(typingctx, tick, a, b, c, d, y, z, lines, span, inner, outer, stat
     inner, outer : int
         From which number on, and up to which, vectors are read from where `a` … `z` are: whole vectors of every kind.
     state : pointer
-        Rows that are kept from tick to tick.
-    pitch : int
-        How far these lie apart: whole vectors, and all of a strip.
+        Rows that are kept from tick to tick, those of each vector of columns side by side.
     down, along : pointer
         The tables of numbers of the two programs.
     factors : pointer
@@ -82,12 +80,12 @@ def call_tick(typingctx, tick, a, b, c, d, y, z, lines, span, inner, outer, stat
         builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
         return context.get_dummy_value()
 
-    arguments = (a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n)
+    arguments = (a, b, c, d, y, z, lines, span, inner, outer, state, down, along, factors, n)
     return types.none(tick, *arguments), codegen
 
 
 @intrinsic(prefer_literal=True)
-def _climb(typingctx, name, a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n):
+def _climb(typingctx, name, a, b, c, d, y, z, lines, span, inner, outer, state, down, along, factors, n):
     """Write the loop of a name where it stands."""
 
     def codegen(context, builder, signature, args):
@@ -98,7 +96,7 @@ def _climb(typingctx, name, a, b, c, d, y, z, lines, span, inner, outer, state, 
         return context.get_dummy_value()
 
     parts = name.literal_value.split("__")
-    arguments = (a, b, c, d, y, z, lines, span, inner, outer, state, pitch, down, along, factors, n)
+    arguments = (a, b, c, d, y, z, lines, span, inner, outer, state, down, along, factors, n)
     return types.none(name, *arguments), codegen
 
 
@@ -116,6 +114,7 @@ class _Version:
     def __init__(self, vector, stage, age):
         self.vector, self.stage, self.age = vector, stage, age
         self.past = [vector]  # the same in this round, and in those before
+        self.shifted = {}  # the same of older pairs, by how many rounds and pairs these are before
         self.rows = []  # of the state: the same of the pair of rows before, and before that
 
 
@@ -126,7 +125,7 @@ class _Climber:
         for argument in builder.function.args:
             if isinstance(argument.type, ir.PointerType):
                 argument.add_attribute("noalias")
-        names = "a b c d y z lines span inner outer state pitch down along factors n"
+        names = "a b c d y z lines span inner outer state down along factors n"
         self.builder = builder
         self.args = dict(zip(names.split(), args, strict=True))
         self.down, self.along = down, along
@@ -138,6 +137,7 @@ class _Climber:
         # the order of the inverse is that in which the loop is written anyway
         self.is_down_first = self.is_rounded and bool(down and along) and isinstance(self, _Forward)
         self.delays = []  # vectors that the next round takes from this one
+        self.carried = []  # the same, where the next round is the first of a segment
         self.slots = 0  # rows of the state in use
 
     # --- The loop. ---
@@ -148,35 +148,57 @@ class _Climber:
         if not self.is_rounded:
             self.weights = self._load_weights("down", self.down) | self._load_weights("along", self.along)
             self.factors = [self._broadcast(self._load_number("factors", k)) for k in range(4)]
-        goals = self.list_goals()
+        goals, names = self.list_goals(), self.list_sources()
         width = self.find_width()
         with builder.goto_entry_block():
             spare = {goal: builder.alloca(self.number, width) for goal in goals}
-        lines = {
-            name: self._shift(self.args["lines"], builder.mul(self.args["span"], _WORD(k)))
-            for k, name in enumerate(self.list_sources())
-        }
-        extent = builder.sub(self.args["outer"], self.args["inner"])
-        n, lanes = self.args["n"], _WORD(self.lanes)
+            for room in spare.values():
+                # whole vectors, and with them all that finds no register: otherwise it is where the caller's stack
+                # happens to end whether weights lie across two lines of the cache
+                room.align = self.kind_bytes
+        args, n, lanes = self.args, self.args["n"], _WORD(self.lanes)
+        scale = _WORD(width // self.lanes)
+        lines = {name: self._shift(args["lines"], builder.mul(args["span"], _WORD(k))) for k, name in enumerate(names)}
         whole, rest = builder.sdiv(n, lanes), builder.srem(n, lanes)
         has_rest = builder.icmp_signed(">", rest, _WORD(0))
         rounds = builder.add(whole, builder.zext(has_rest, _WORD))
+        done = builder.mul(builder.mul(whole, lanes), scale)
+        # whole vectors, but where nothing can be read as it is
+        inner, outer = (builder.sub(builder.sdiv(args[name], lanes), _WORD(self.stages)) for name in ("inner", "outer"))
+        extent = builder.sub(outer, inner)
         self.before = builder.block
-        self.head, body, store, tail, end = map(builder.append_basic_block, ("head", "body", "store", "tail", "end"))
-        builder.branch(self.head)
-        builder.position_at_end(self.head)
-        turn = builder.phi(_WORD)
+        blocks = ("segment", "choose", "head", "body", "store", "tail", "following", "end")
+        self.segment, choose, self.head, body, store, tail, self.following, end = map(
+            builder.append_basic_block, blocks
+        )
+        builder.branch(self.segment)
+        # in a segment, all rounds read and write by the same addresses: to choose them each time took as long as a step
+        builder.position_at_end(self.segment)
+        first = builder.phi(_WORD)
         # the first rounds fill the stages, from as many vectors before the first on as steps look back; from one at
         # least, without which LLVM fuses products and sums of the last round in another way
         before = max(1, -(-self.along.find_reach(self.list_ages()) // self.lanes)) if self.along else 0
-        turn.add_incoming(_WORD(-self.stages - before), self.before)
+        first.add_incoming(_WORD(-self.stages - before), self.before)
+        builder.position_at_end(choose)
+        # one comparison, for what is less than the first is a large number without a sign
+        is_inside = builder.icmp_unsigned("<", builder.sub(first, inner), extent)
+        self.sources = {name: builder.select(is_inside, args[name], lines[name]) for name in names}
+        # the last vector may be wanted in part
+        is_rest = builder.icmp_signed(">=", first, whole)
+        behind = builder.neg(done)
+        places = {goal: builder.select(is_rest, self._shift(spare[goal], behind), args[goal]) for goal in goals}
+        last = rounds
+        for edge in (whole, inner, outer):
+            is_next = builder.and_(builder.icmp_signed("<", first, edge), builder.icmp_signed("<", edge, last))
+            last = builder.select(is_next, edge, last)
+        builder.branch(self.head)
+        builder.position_at_end(self.head)
+        turn = builder.phi(_WORD)
+        turn.add_incoming(first, choose)
+        self.choose = choose
         builder.position_at_end(body)
         column = builder.mul(turn, lanes)
         ahead = builder.add(column, _WORD(self.lanes * self.stages))
-        args = self.args
-        # one comparison, for what is less than the first is a large number without a sign
-        is_inside = builder.icmp_unsigned("<", builder.sub(ahead, args["inner"]), extent)
-        self.sources = {name: builder.select(is_inside, args[name], line) for name, line in lines.items()}
         rows = [self.load_row(row, ahead) for row in range(2 if self.down else 1)]
         if self.is_down_first:
             columns = [self._climb_column(*members, ahead) for members in zip(*rows, strict=True)]
@@ -184,30 +206,32 @@ class _Climber:
         rows = [self._climb_row(*row) for row in rows]
         builder.cbranch(builder.icmp_signed(">=", turn, _WORD(0)), store, tail)
         builder.position_at_end(store)
-        # the last vector may be wanted in part
-        is_rest = builder.icmp_signed(">=", turn, whole)
-        at = builder.mul(column, _WORD(width // self.lanes))
-        addresses = [builder.select(is_rest, spare[goal], self._shift(self.args[goal], at)) for goal in goals]
         if self.down and not self.is_down_first:
             columns = [self._climb_column(*members, column) for members in zip(*rows, strict=True)]
             rows = zip(*columns, strict=True)
-        for address, vector in zip(addresses, self.arrange(rows), strict=True):
-            self._store(vector, address, _WORD(0))
+        at = builder.mul(column, scale)
+        for goal, vector in zip(goals, self.arrange(rows), strict=True):
+            self._store(vector, places[goal], at)
         builder.branch(tail)
         builder.position_at_end(tail)
         following = builder.add(turn, _WORD(1))
         for phi, vector in [(turn, following), *self.delays]:
             phi.add_incoming(vector, tail)
-        builder.cbranch(builder.icmp_signed("<", following, rounds), self.head, end)
+        builder.cbranch(builder.icmp_signed("<", following, last), self.head, self.following)
         builder.position_at_end(self.head)
         builder.branch(body)
+        builder.position_at_end(self.following)
+        first.add_incoming(following, self.following)
+        for phi, vector in self.carried:
+            phi.add_incoming(vector, self.following)
+        builder.cbranch(builder.icmp_signed("<", following, rounds), self.segment, end)
+        builder.position_at_end(self.segment)
+        builder.branch(choose)
         builder.position_at_end(end)
         with builder.if_then(has_rest):
-            scale = _WORD(width // self.lanes)
             size = builder.mul(builder.mul(rest, scale), _WORD(self.size))
-            at = builder.mul(builder.mul(whole, lanes), scale)
             for goal in goals:
-                self._copy(self._shift(self.args[goal], at), spare[goal], size)
+                self._copy(self._shift(args[goal], done), spare[goal], size)
 
     # --- The steps. ---
 
@@ -228,14 +252,20 @@ class _Climber:
         """Return a version as a later stage finds it, of pairs that are older."""
         older, rounds = age - version.age, stage - version.stage
         while len(version.past) <= rounds + (older > 0):
+            with self.builder.goto_block(self.segment):
+                carried = self.builder.phi(self.kind)
             with self.builder.goto_block(self.head):
                 phi = self.builder.phi(self.kind)
-            phi.add_incoming(ir.Constant(self.kind, None), self.before)
+            carried.add_incoming(ir.Constant(self.kind, None), self.before)
+            phi.add_incoming(carried, self.choose)
+            self.carried.append((carried, version.past[-1]))
             self.delays.append((phi, version.past[-1]))
             version.past.append(phi)
         if not older:
             return version.past[rounds]
-        return self._shift_in(version.past[rounds + 1], version.past[rounds], older)
+        if (rounds, older) not in version.shifted:
+            version.shifted[rounds, older] = self._shift_in(version.past[rounds + 1], version.past[rounds], older)
+        return version.shifted[rounds, older]
 
     def _climb_column(self, even, odd, column):
         """Return both outputs of the steps down the columns, and keep what the next pair of rows needs."""
@@ -251,16 +281,20 @@ class _Climber:
         for version in made:
             vector = version.vector
             for address, above in version.rows:
-                self._store(vector, address, column, self.kind_bytes)
+                self._store(vector, address, self._find_state(column), self.kind_bytes)
                 vector = above
         return outputs
+
+    def _find_state(self, column):
+        """Return where the state of a vector of columns begins."""
+        return self.builder.mul(column, _WORD(self.down.kept * (2 if self.along else 1)))
 
     def _find_above(self, version, age, column):
         """Return a version of rows that are older."""
         while len(version.rows) < age - version.age:
-            slot = self.builder.mul(self.args["pitch"], _WORD(self.slots))
-            address = self._shift(self.args["state"], slot)
-            version.rows.append((address, self._load(address, column, self.kind_bytes)))
+            # all rows of a vector lie side by side: one address for them all
+            address = self._shift(self.args["state"], _WORD(self.slots * self.lanes))
+            version.rows.append((address, self._load(address, self._find_state(column), self.kind_bytes)))
             self.slots += 1
         return [version.vector, *(row for _, row in version.rows)][age - version.age]
 

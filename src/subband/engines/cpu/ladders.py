@@ -244,5 +244,5 @@ def find_tick(direction: Direction, down: str, along: str, dtype: np.dtype[Any])
         return 0
     kernel = getattr(_loops, f"{direction}__{down}__{along}")
     number = f"{dtype.name}*"
-    kinds = [number] * 7 + ["int64"] * 3 + [number, "int64"] + [number] * 3 + ["int64"]
+    kinds = [number] * 7 + ["int64"] * 3 + [number] * 4 + ["int64"]
     return int(kernel.find_address(", ".join(kinds)))

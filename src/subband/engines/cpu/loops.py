@@ -13,13 +13,14 @@ from llvmlite import ir
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
-from subband.engines.cpu.program import MARGIN
+from subband.engines.cpu.program import MARGIN, WHOLE
 
 __all__ = [
     "OPTIONS",
     "blend",
     "clear",
     "copy",
+    "copy_few",
     "copy_scaled",
     "count_in_line",
     "data",
@@ -35,7 +36,6 @@ __all__ = [
     "scale",
     "shift",
     "split",
-    "stagger",
     "weave",
     "weave_sums",
 ]
@@ -130,6 +130,31 @@ def copy(y, x, n):
     keep_apart()
     for k in range(n):
         y[k] = x[k]
+
+
+@intrinsic
+def _copy_whole(typingctx, y, x):
+    """Write a few vectors of numbers."""
+
+    def codegen(context, builder, signature, args):
+        number = context.get_data_type(signature.args[0].dtype)
+        kind, size = ir.VectorType(number, WHOLE), context.get_abi_sizeof(number)
+        goal, source = (builder.bitcast(arg, kind.as_pointer()) for arg in args)
+        builder.store(builder.load(source, align=size, typ=kind), goal, align=size)
+        return context.get_dummy_value()
+
+    return nb.types.none(y, x), codegen
+
+
+@nb.njit(**OPTIONS)
+def copy_few(y, x, n):
+    """Write the numbers of `x`, which are few: to call the C library for them takes longer."""
+    if n < WHOLE:
+        copy(y, x, n)
+        return
+    for k in range(0, n - WHOLE, WHOLE):
+        _copy_whole(shift(y, k), shift(x, k))
+    _copy_whole(shift(y, n - WHOLE), shift(x, n - WHOLE))
 
 
 @intrinsic
@@ -396,18 +421,6 @@ def round_up(n):
 def room_for(n):
     """Return the room for `n` members that loops of rounded length stay within, whole cache lines."""
     return round_up(n) + MARGIN
-
-
-@nb.njit(**OPTIONS)
-def stagger(address, n):
-    """Return how far rows of `n` numbers, of the kind at an address, should lie apart: whole lines of the cache.
-
-    A processor takes a number for one that it is just writing if they are whole pages apart. So each row begins at
-    another offset in its page.
-    """
-    page = 64 * count_in_line(address)
-    step = 7 * count_in_line(address)
-    return step + (max(0, n - step) + page - 1) // page * page
 
 
 @nb.njit(**OPTIONS)

@@ -34,7 +34,8 @@ MIXTURE, MIXTURE_ROOM = 21, 22  # where the blocks of mixtures stand, 0 if there
 AGE_EVEN, AGE_ODD = 23, 24  # how many pairs behind the newest the rows are that a tick takes
 KEPT, STAGES = 25, 26  # rows of the state that it keeps for each output along the rows; vectors that it is ahead
 BESIDE = 27  # pairs before and behind its own of which a tick keeps rows too, if it goes down the columns first
-HEADER = 28
+REPEATS = 28  # whether each number outside is one of the sequence as it is
+HEADER = 29
 
 # Mixtures come in blocks of so many positions. A row of the integer table for each: how many numbers of the sequence it
 # is made of, a multiple of eight, and where these, and their weights for all positions, stand in the two tables.
@@ -121,6 +122,7 @@ def tabulate_program(
     header[LENGTH] = plan.length if direction == "forward" else plan.coded
     header[[LEFT, OUTSIDE, MIXING]] = outside.before, HEADER + rows.size, NUMBERS + weights.size
     header[MIXED] = outside.weights[:, 1:].any()
+    header[REPEATS] = find_mixture(plan, direction) is None and (outside.weights == (1, 0, 0)).all()
     header[[BEGIN, END, RIGHT]] = 0, header[LENGTH], outside.before
     ladder = name_ladder(program, direction)
     if ladder:

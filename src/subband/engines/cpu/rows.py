@@ -209,6 +209,30 @@ def _sample(x, i, ints, numbers, position, mixed):
 
 
 @nb.njit(**OPTIONS)
+def _load_outside(y, x, ints, numbers, position, mixed, n):
+    """Write `n` samples of the extended row at `x` from a position on, all of them before the row or behind it."""
+    k = find_entry(ints, position)
+    if ints[MIXTURE]:
+        copy(y, shift(mixed, k), n)
+        return
+    index, weights = shift(ints, ints[OUTSIDE] + k), shift(numbers, ints[MIXING] + 3 * k)
+    if ints[MIXED]:
+        head, tail = x[0], x[ints[LENGTH] - 1]
+        for j in range(n):
+            y[j] = _mix(x[index[j]], head, tail, weights[3 * j], weights[3 * j + 1], weights[3 * j + 2])
+    else:
+        _weigh(y, x, index, weights, n)
+
+
+@nb.njit(**OPTIONS)
+def _weigh(y, x, index, weights, n):
+    """Write numbers of `x`, each by the first of three weights."""
+    keep_apart()
+    for j in range(n):
+        y[j] = weights[3 * j] * x[index[j]]
+
+
+@nb.njit(**OPTIONS)
 def load_samples(y, e, pitch, x, i, ints, numbers, start, mixed, n):
     """Split `n` pairs of the row at `x, i`, from pair `start` on, into even members at `e` and odd ones at `pitch`."""
     begin, end = _inner_pairs(ints, start, start + n)
@@ -237,10 +261,10 @@ def load_line(y, x, ints, numbers, start, mixed, n):
     copy(shift(y, begin - first), shift(x, begin), end - begin)
     if ints[MIXTURE]:  # when both ends of the row are in the cache
         mix_ends(mixed, x, x, False, ints, numbers, start, n)
-    for position in range(first, begin):
-        y[position - first] = _sample(x, 0, ints, numbers, position, mixed)
-    for position in range(end, stop):
-        y[position - first] = _sample(x, 0, ints, numbers, position, mixed)
+    if begin > first:
+        _load_outside(y, x, ints, numbers, first, mixed, begin - first)
+    if stop > end:
+        _load_outside(shift(y, end - first), x, ints, numbers, end, mixed, stop - end)
 
 
 @nb.njit(**OPTIONS)
@@ -341,10 +365,22 @@ def _load_member(y, own, low, high, ints, numbers, first, factor, n):
     copy_scaled(shift(y, begin), shift(own, first // 2 + begin), factor, end - begin)
     if ints[MIXTURE]:
         return
-    for k in range(begin):
-        y[k] = factor * _coefficient(low, high, ints, numbers, first + 2 * k)
-    for k in range(end, n):
-        y[k] = factor * _coefficient(low, high, ints, numbers, first + 2 * k)
+    if begin > 0:
+        _load_outer(y, low, high, ints, numbers, first, factor, begin)
+    if n > end:
+        _load_outer(shift(y, end), low, high, ints, numbers, first + 2 * end, factor, n - end)
+
+
+@nb.njit(**OPTIONS)
+def _load_outer(y, low, high, ints, numbers, position, factor, n):
+    """Load every second coefficient from a position on, all of them before the sequence or behind it."""
+    keep_apart()
+    k = find_entry(ints, position)
+    index, weights = shift(ints, ints[OUTSIDE] + k), shift(numbers, ints[MIXING] + 3 * k)
+    for j in range(n):
+        found = index[2 * j]
+        value = low[found // 2] if found % 2 == 0 else high[found // 2]
+        y[j] = factor * value if weights[6 * j] != 0 else factor * 0
 
 
 @nb.njit(**OPTIONS)
@@ -362,12 +398,3 @@ def _copy_every_second(y, x, factor, n):
     keep_apart()
     for k in range(n):
         y[k] = factor * x[2 * k]
-
-
-@nb.njit(**OPTIONS)
-def _coefficient(low, high, ints, numbers, position):
-    """Return the coefficient at a position outside."""
-    found = find_coefficient(ints, numbers, position)
-    if found < 0:
-        return low[0] * 0
-    return low[found // 2] if found % 2 == 0 else high[found // 2]
