@@ -121,10 +121,10 @@ class BlockCoderTests:
 
     @pytest.mark.parametrize("is_broken", [False, True])
     def test_blocks_decoded_together_are_those_decoded_alone(self, is_broken):
-        # two at a time, which have unlike planes, passes and shapes
+        # two at a time, which have unlike planes, passes and shapes; and in another order, since there are many
         random = np.random.default_rng(5)
-        shapes = [*map(tuple, random.integers(1, 60, (8, 2)).tolist()), (64, 64), (3, 130), (70, 2)]
-        blocks = [draw_block(shape, scale) for shape, scale in zip(shapes, random.uniform(0.3, 900, 11), strict=True)]
+        shapes = [*map(tuple, random.integers(1, 60, (32, 2)).tolist()), (64, 64), (3, 130), (70, 2)]
+        blocks = [draw_block(shape, scale) for shape, scale in zip(shapes, random.uniform(0.3, 900, 35), strict=True)]
         ends = np.cumsum([block.size for block in blocks])
         table = np.array([(end - h * w, w, h, w, end % 3) for end, (h, w) in zip(ends, shapes, strict=True)])
         lowest = self.several.get("lowest", 0)
