@@ -102,11 +102,16 @@ def encode_blocks(
     table = _check_table(table, _check_flat("samples", samples, (np.dtype(np.int32),)))
     n = len(table)
     planes = np.zeros(n, np.int32)
-    sizes = np.zeros(n, np.int64)
+    sizes, sums = np.zeros(n, np.int64), np.zeros(n, np.int64)
     samples, table = _freeze(samples), _freeze(table)
-    run_tasks(lambda *task: _encoding.count_planes(samples, table, *task, planes), _share(table, style))
+    run_tasks(lambda *task: _encoding.count_planes(samples, table, *task, planes, sums), _share(table, style))
     highest = int(planes.max(initial=0))
     is_ht = bool(style & HIGH_THROUGHPUT)
+    order = None
+    if not is_ht and n >= _MANY:
+        # two blocks are encoded at the same time as long as both have something left
+        order = np.argsort(-sums, kind="stable")
+        table, planes = _freeze(table[order]), planes[order]
     if highest > (most := _MOST_HT_PLANES if is_ht else _MOST_PLANES):
         worst = int(np.abs(samples.astype(np.int64)).max())
         raise ArgumentError(
@@ -130,7 +135,9 @@ def encode_blocks(
 
     run_tasks(work, _share(table, style))
     data = np.concatenate([parts[first] for first in sorted(parts)]) if parts else np.empty(0, np.uint8)
-    return EncodedBlocks(data, np.cumsum(sizes) - sizes, planes, counts, ends, gains)
+    starts = np.cumsum(sizes) - sizes
+    back = slice(None) if order is None else np.argsort(order)
+    return EncodedBlocks(data, starts[back], planes[back], counts[back], ends[back], gains[back])
 
 
 def decode_blocks(

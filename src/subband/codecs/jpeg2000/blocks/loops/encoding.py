@@ -26,18 +26,21 @@ __all__ = ["count_planes", "encode_range"]
 
 
 @stored(**STORED)
-def count_planes(samples, table, first, last, planes):
-    """Write the number of bit planes that the largest magnitude of each block needs."""
+def count_planes(samples, table, first, last, planes, sums):
+    """Write the number of bit planes that the largest magnitude of each block needs, and the sum of all of them."""
     samples = address(samples)
     for block in range(first, last):
         offset, stride, height, width = table[block, 0], table[block, 1], table[block, 2], table[block, 3]
-        every = nb.int32(0)
+        every, total = nb.int32(0), nb.int64(0)
         for row in range(height):
             start = offset + row * stride
             for column in range(width):
                 sample = nb.int32(samples[start + column])
                 sign = nb.int32(sample >> nb.int32(31))
-                every |= nb.int32(nb.int32(sample ^ sign) - sign)
+                magnitude = nb.int32(nb.int32(sample ^ sign) - sign)
+                every |= magnitude
+                total += magnitude
+        sums[block] = total
         found = nb.int64(every) & 0xFFFFFFFF
         planes[block] = 64 - count_leading(found) if found != 0 else 0
 
