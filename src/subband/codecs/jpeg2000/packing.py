@@ -17,12 +17,16 @@ from subband.codecs.jpeg2000.layouts import find_kinds
 from subband.codecs.jpeg2000.parameters import ImageSize, Order, Progression
 from subband.codecs.jpeg2000.progressions import PacketOrder, order_packets, tabulate_precincts
 from subband.compiled import Kernels
+from subband.engines.threads import get_threads, run_tasks
 from subband.errors import CodecError
 from subband.typing import Array
 
 __all__ = ["Packer", "list_packets", "list_progression"]
 
 _loops = Kernels("subband.codecs.jpeg2000.loops.packing")
+
+# Precincts that a thread takes at once, at least.
+_TOGETHER = 256
 
 # Blocks of an image up to which its packets are remembered, as is its layout.
 _FEW = 1 << 10
@@ -84,10 +88,18 @@ class Packer:
 
     def _pack(self, kept: Array, is_writing: bool, offsets: Array, numbers: Array, out: Array) -> Array:
         sizes = np.zeros((len(self.precincts), len(kept)), np.int64)
-        _loops.pack_precincts(
-            self.precincts, self.cells, self.zero_planes, kept, self.ends, self.style, self.markers, is_writing,
-            offsets, numbers, self.data, self.starts, out, sizes,
-        )  # fmt: skip
+
+        def work(first: int, last: int) -> None:
+            rows = slice(first, last)
+            places = (offsets[rows], numbers[rows]) if is_writing else (offsets, numbers)
+            _loops.pack_precincts(
+                self.precincts[rows], self.cells, self.zero_planes, kept, self.ends, self.style, self.markers,
+                is_writing, *places, self.data, self.starts, out, sizes[rows],
+            )  # fmt: skip
+
+        count = len(self.precincts)
+        together = max(_TOGETHER, -(-count // (4 * get_threads())))
+        run_tasks(work, [(first, min(first + together, count)) for first in range(0, count, together)])
         return sizes
 
 

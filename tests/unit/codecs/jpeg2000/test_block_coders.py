@@ -119,6 +119,35 @@ class BlockCoderTests:
         assert np.all(out[~inside] == 99)
         assert not damaged.any()
 
+    @pytest.mark.parametrize("is_broken", [False, True])
+    def test_blocks_decoded_together_are_those_decoded_alone(self, is_broken):
+        # two at a time, which have unlike planes, passes and shapes; and in another order, since there are many
+        random = np.random.default_rng(5)
+        shapes = [*map(tuple, random.integers(1, 60, (32, 2)).tolist()), (64, 64), (3, 130), (70, 2)]
+        blocks = [draw_block(shape, scale) for shape, scale in zip(shapes, random.uniform(0.3, 900, 35), strict=True)]
+        ends = np.cumsum([block.size for block in blocks])
+        table = np.array([(end - h * w, w, h, w, end % 3) for end, (h, w) in zip(ends, shapes, strict=True)])
+        lowest = self.several.get("lowest", 0)
+        for style in self.styles:
+            coded = encode_blocks(np.concatenate([block.ravel() for block in blocks]), table, style, **self.several)
+            if is_broken:
+                where = random.integers(0, coded.data.size, 40)
+                coded.data[where] = random.integers(0, 256, 40)
+            passes = random.integers(0, coded.passes + 1)
+            planes = self.count_planes(coded, lowest)
+            rows = [self.list_segments(coded, k, style, int(count)) for k, count in enumerate(passes)]
+            starts = np.cumsum([0, *map(len, rows)])
+            segments = np.array([row for some in rows for row in some], np.int64).reshape(-1, 3)
+            together, alone = np.zeros(ends[-1], np.int32), np.zeros(ends[-1], np.int32)
+            damaged = decode_blocks(coded.data, table, planes, passes, segments, starts, style, together)
+            for k in range(len(blocks)):
+                here = slice(k, k + 1)
+                is_damaged = decode_blocks(
+                    coded.data, table[here], planes[here], passes[here], segments, starts[k : k + 2], style, alone
+                )
+                assert is_damaged[0] == damaged[k]
+            np.testing.assert_array_equal(together, alone)
+
     @pytest.mark.parametrize("shape", [(1, 1), (5, 7), (30, 33), (64, 64), (3, 70)], ids=str)
     @pytest.mark.parametrize("is_reversible", [True, False])
     def test_each_pass_may_be_the_last_and_lowers_the_error_by_its_gain(self, shape, is_reversible):

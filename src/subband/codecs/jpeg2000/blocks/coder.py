@@ -29,6 +29,9 @@ _ht_encoding = Kernels("subband.codecs.jpeg2000.blocks.loops.ht_encoding")
 # longer than another, and enough that a thread is awake before the others are done.
 _TOGETHER, _HT_TOGETHER = (2 * 4096, 8 * 4096), (8 * 4096, 24 * 4096)
 
+# Blocks from which on it pays to decide which of them are decoded at the same time.
+_MANY = 32
+
 # More do not fit the magnitude of a 32-bit sample, and of one that has the half below its lowest plane beside its sign.
 _MOST_PLANES, _MOST_HT_PLANES = 31, 29
 
@@ -99,11 +102,16 @@ def encode_blocks(
     table = _check_table(table, _check_flat("samples", samples, (np.dtype(np.int32),)))
     n = len(table)
     planes = np.zeros(n, np.int32)
-    sizes = np.zeros(n, np.int64)
+    sizes, sums = np.zeros(n, np.int64), np.zeros(n, np.int64)
     samples, table = _freeze(samples), _freeze(table)
-    run_tasks(lambda *task: _encoding.count_planes(samples, table, *task, planes), _share(table, style))
+    run_tasks(lambda *task: _encoding.count_planes(samples, table, *task, planes, sums), _share(table, style))
     highest = int(planes.max(initial=0))
     is_ht = bool(style & HIGH_THROUGHPUT)
+    order = None
+    if not is_ht and n >= _MANY:
+        # two blocks are encoded at the same time as long as both have something left
+        order = np.argsort(-sums, kind="stable")
+        table, planes = _freeze(table[order]), planes[order]
     if highest > (most := _MOST_HT_PLANES if is_ht else _MOST_PLANES):
         worst = int(np.abs(samples.astype(np.int64)).max())
         raise ArgumentError(
@@ -127,7 +135,9 @@ def encode_blocks(
 
     run_tasks(work, _share(table, style))
     data = np.concatenate([parts[first] for first in sorted(parts)]) if parts else np.empty(0, np.uint8)
-    return EncodedBlocks(data, np.cumsum(sizes) - sizes, planes, counts, ends, gains)
+    starts = np.cumsum(sizes) - sizes
+    back = slice(None) if order is None else np.argsort(order)
+    return EncodedBlocks(data, starts[back], planes[back], counts[back], ends[back], gains[back])
 
 
 def decode_blocks(
@@ -210,6 +220,11 @@ def decode_blocks(
         raise ArgumentError(
             f"segment_starts does not cut {len(segments)} segments into {n} parts; give {n + 1} rising numbers"
         )
+    order = None
+    if style & HIGH_THROUGHPUT == 0 and n >= _MANY:
+        order = _match_blocks(segments, starts)
+        table, planes, passes = table[order], planes[order], passes[order]
+        segments, starts = _reorder_segments(segments, starts, order)
     damaged = np.zeros(n, np.bool_)
     data, table, planes, passes = _freeze(data), _freeze(table), _freeze(planes), _freeze(passes)
     segments, starts = _freeze(segments), _freeze(starts)
@@ -226,7 +241,25 @@ def decode_blocks(
         )  # fmt: skip
 
     run_tasks(work, _share(table, style))
+    if order is not None:
+        damaged[order] = damaged.copy()
     return damaged
+
+
+def _match_blocks(segments: Array, starts: Array) -> Array:
+    """Return an order in which neighbours have about as many bytes, the most first.
+
+    Two blocks are decoded at the same time as long as both have something left.
+    """
+    ends = np.append(0, np.cumsum(segments[:, 1]))
+    return np.argsort(ends[starts[:-1]] - ends[starts[1:]], kind="stable")
+
+
+def _reorder_segments(segments: Array, starts: Array, order: Array) -> tuple[Array, Array]:
+    """Return the segments of blocks in another order, and where those of each begin."""
+    counts = np.diff(starts)[order]
+    ends = np.append(0, np.cumsum(counts))
+    return segments[np.arange(ends[-1]) + np.repeat(starts[:-1][order] - ends[:-1], counts)], ends
 
 
 def _share(table: Array, style: int) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ class EncodedBlocks:
     Attributes
     ----------
     data : ndarray of uint8
-        All bytes, those of one block behind those of the other.
+        All bytes, those of one block behind those of another.
     starts : ndarray of int64, shape (n,)
         Where each block begins in `data`.
     planes : ndarray of int32, shape (n,)

@@ -32,17 +32,29 @@ def _put(pen, out, bit):
     pen[_FREE] -= 1
     pen[_BYTE] |= bit << pen[_FREE]
     if pen[_FREE] == 0:
-        if pen[_WRITES]:
-            out[pen[_AT]] = pen[_BYTE]
-        pen[_FREE] = 7 if pen[_BYTE] == 255 else 8
-        pen[_BYTE] = 0
-        pen[_AT] += 1
+        _turn(pen, out)
+
+
+@stored(**_OPTIONS)
+def _turn(pen, out):
+    """Go on to the next byte."""
+    if pen[_WRITES]:
+        out[pen[_AT]] = pen[_BYTE]
+    pen[_FREE] = 7 if pen[_BYTE] == 255 else 8
+    pen[_BYTE] = 0
+    pen[_AT] += 1
 
 
 @stored(**_OPTIONS)
 def _put_number(pen, out, number, bits):
-    for bit in range(bits - 1, -1, -1):
-        _put(pen, out, (number >> bit) & 1)
+    """Append some bits, as many at a time as the byte has room for."""
+    while bits > 0:
+        count = min(bits, pen[_FREE])
+        bits -= count
+        pen[_FREE] -= count
+        pen[_BYTE] |= ((number >> bits) & ((1 << count) - 1)) << pen[_FREE]
+        if pen[_FREE] == 0:
+            _turn(pen, out)
 
 
 @stored(**_OPTIONS)
@@ -294,5 +306,7 @@ def _copy_bodies(bands, kept, layer, ends, data, starts, out, at):
                 begin = ends[block, before - 1] if before else 0
                 length = ends[block, now - 1] - begin
                 begin += starts[block]
-                out[at : at + length] = data[begin : begin + length]
+                # a slice on the left side takes longer than few bytes do
+                for k in range(length):
+                    out[at + k] = data[begin + k]
                 at += length

@@ -1,12 +1,26 @@
-"""What Numba has no name for: two instructions, and addresses."""
+"""What Numba has no name for: some instructions, and addresses."""
 
 from __future__ import annotations
 
 import numba as nb
 from llvmlite import ir
+from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["CHECKS", "OPTIONS", "STORED", "address", "copy_bytes", "count_leading", "count_trailing"]
+__all__ = [
+    "CHECKS",
+    "OPTIONS",
+    "STORED",
+    "address",
+    "choose",
+    "copy_bytes",
+    "count_leading",
+    "count_ones",
+    "count_trailing",
+    "hold",
+    "is_rare",
+    "skip",
+]
 
 #: Whether indices are checked, which takes arrays where addresses are faster.
 CHECKS = bool(nb.config.BOUNDSCHECK)
@@ -24,6 +38,11 @@ if CHECKS:
         """Return the array itself, whose indices are checked."""
         return array
 
+    @nb.njit(**OPTIONS)
+    def skip(array, count):
+        """Return what lies behind some elements of an array."""
+        return array[count:]
+
 else:
 
     @intrinsic
@@ -37,6 +56,15 @@ else:
             return context.make_array(signature.args[0])(context, builder, args[0]).data
 
         return nb.types.CPointer(array.dtype)(array), codegen
+
+    @intrinsic
+    def skip(typingctx, pointer, count):
+        """Return the address of what lies behind some elements of an array."""
+
+        def codegen(context, builder, signature, args):
+            return builder.gep(args[0], [args[1]])
+
+        return pointer(pointer, nb.types.int64), codegen
 
 
 @intrinsic
@@ -57,6 +85,45 @@ def count_trailing(typingctx, value):
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return nb.types.int64(nb.types.int64), codegen
+
+
+@intrinsic
+def count_ones(typingctx, value):
+    """Return how many of 64 bits are ones."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return nb.types.int64(nb.types.int64), codegen
+
+
+@intrinsic
+def choose(typingctx, condition, chosen, other):
+    """Return one of two numbers without a branch, whatever the compiler thinks: the condition is as good as random."""
+
+    def codegen(context, builder, signature, args):
+        selected = builder.select(*args)
+        selected.set_metadata("unpredictable", builder.module.add_metadata([]))
+        return selected
+
+    return nb.types.int64(nb.types.boolean, nb.types.int64, nb.types.int64), codegen
+
+
+@nb.njit(**OPTIONS)
+def hold(*arrays):
+    """Keep arrays up to here: Numba frees an array where it is named last, whoever still has its address."""
+
+
+@intrinsic
+def is_rare(typingctx, condition):
+    """Return a condition that seldom holds, so that what happens then takes no registers from what happens always."""
+
+    def codegen(context, builder, signature, args):
+        kind = ir.FunctionType(ir.IntType(1), (ir.IntType(1), ir.IntType(1)))
+        expect = cgutils.get_or_insert_function(builder.module, kind, "llvm.expect.i1")
+        return builder.call(expect, (args[0], ir.Constant(ir.IntType(1), 0)))
+
+    return nb.types.boolean(nb.types.boolean), codegen
 
 
 @nb.njit(**OPTIONS)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, address, copy_bytes, count_leading
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, address, copy_bytes, count_leading, hold
+from subband.codecs.jpeg2000.blocks.loops.columns import STRIP, clear_columns, describe_block
 from subband.codecs.jpeg2000.blocks.loops.contexts import UNIFORM
+from subband.codecs.jpeg2000.blocks.loops.groups import FIELDS, GROUP, count_groups
 from subband.codecs.jpeg2000.blocks.loops.modelling import (
-    clear_words,
     gather_bits,
     list_cleanup,
     list_refinement,
@@ -25,18 +26,21 @@ __all__ = ["count_planes", "encode_range"]
 
 
 @stored(**STORED)
-def count_planes(samples, table, first, last, planes):
-    """Write the number of bit planes that the largest magnitude of each block needs."""
+def count_planes(samples, table, first, last, planes, sums):
+    """Write the number of bit planes that the largest magnitude of each block needs, and the sum of all of them."""
     samples = address(samples)
     for block in range(first, last):
         offset, stride, height, width = table[block, 0], table[block, 1], table[block, 2], table[block, 3]
-        every = nb.int32(0)
+        every, total = nb.int32(0), nb.int64(0)
         for row in range(height):
             start = offset + row * stride
             for column in range(width):
                 sample = nb.int32(samples[start + column])
                 sign = nb.int32(sample >> nb.int32(31))
-                every |= nb.int32(nb.int32(sample ^ sign) - sign)
+                magnitude = nb.int32(nb.int32(sample ^ sign) - sign)
+                every |= magnitude
+                total += magnitude
+        sums[block] = total
         found = nb.int64(every) & 0xFFFFFFFF
         planes[block] = 64 - count_leading(found) if found != 0 else 0
 
@@ -47,17 +51,20 @@ def encode_range(samples, table, first, last, style, half, planes, ends, gains, 
 
     Writes where each pass may be cut, by how much it lowers the squared error, and how many bytes a block has.
     """
-    area, around, most = 4, 1, 1
+    area, around, most, most_groups = 4, 1, 1, 1
     for block in range(first, last):
         height, width = table[block, 2], table[block, 3]
         stripes = (height + 3) // 4
         area = max(area, 4 * stripes * width)
         around = max(around, (stripes + 2) * (width + 2))
         most = max(most, nb.int64(planes[block]))
+        most_groups = max(most_groups, count_groups(width, stripes))
     magnitudes = np.empty(area, np.uint32)
-    signs = np.empty(area // 4, np.uint8)
-    bits = np.empty(area // 4, np.uint8)
-    words = np.empty(around, np.int64)
+    # groups read on behind the last column
+    signs, bits = np.zeros(area // 4 + GROUP, np.uint8), np.zeros(area // 4 + GROUP, np.uint8)
+    columns, words = np.empty(around, np.int64), np.empty(STRIP + 1, np.int64)
+    groups = np.zeros(FIELDS * (most_groups + 1), np.int64)
+    place = (address(columns), address(words), address(magnitudes), address(signs), address(bits))
     # each plane has a symbol a coefficient, three a column where a run ends, and four at its end; each sign is one
     room = most * (area + area // 4 * 3 + 4) + area + 16
     symbols, other_symbols = np.empty(room, np.uint8), np.empty(room, np.uint8)
@@ -75,16 +82,16 @@ def encode_range(samples, table, first, last, style, half, planes, ends, gains, 
         sizes[block] = 0
         if passes > 0 and waiting < 0:
             _list_block(
-                samples, table, block, style, half, nb.int64(planes[block]), magnitudes, signs, bits, words,
-                symbols, stops, gains[block],
+                samples, table, block, style, half, nb.int64(planes[block]), place, address(groups),
+                address(symbols), stops, gains[block],
             )  # fmt: skip
             waiting = block
             if can_pair and block < last - 1:
                 continue
         elif passes > 0:
             _list_block(
-                samples, table, block, style, half, nb.int64(planes[block]), magnitudes, signs, bits, words,
-                other_symbols, other_stops, gains[block],
+                samples, table, block, style, half, nb.int64(planes[block]), place, address(groups),
+                address(other_symbols), other_stops, gains[block],
             )  # fmt: skip
         elif waiting < 0 or block < last - 1:
             continue
@@ -112,6 +119,7 @@ def encode_range(samples, table, first, last, style, half, planes, ends, gains, 
             sizes[block] = other_size
             end += other_size
         waiting = -1
+    hold(columns, words, magnitudes, signs, bits, groups, symbols, other_symbols)
     for block in range(first, last):
         passes = max(3 * nb.int64(planes[block]) - 2, 0)
         for number in range(passes, ends.shape[1]):
@@ -128,13 +136,12 @@ def _make_room(out, symbols):
 
 
 @nb.njit(**OPTIONS)
-def _list_block(
-    samples, table, block, style, half, planes, magnitudes, signs, bits, words, symbols, stops, gains
-):  # fmt: skip
+def _list_block(samples, table, block, style, half, planes, place, groups, symbols, stops, gains):
     """List the symbols of all passes of a block, where those of each pass end, and the gains so far."""
-    below = _load(samples, table, block, magnitudes, signs, words)
-    width, zeros = table[block, 3], 512 * table[block, 4]
-    stripes = (table[block, 2] + 3) // 4
+    _, _, magnitudes, _, bits = place
+    below = _load(samples, table, block, place)
+    shape = describe_block(table, block)
+    _, width, stripes = shape
     is_causal = style & CAUSAL != 0
     # Numba would compile the passes once more for a plain 0
     count = nb.int64(0)
@@ -145,17 +152,13 @@ def _list_block(
         if kind == 0 or number == 0:
             gather_bits(magnitudes, plane, stripes * width, bits)
         if kind == 0:
-            count, gain = list_significance(
-                words, magnitudes, signs, bits, zeros, width, stripes, plane, half,
-                is_raw_pass(number, style), is_causal, symbols, count,
-            )  # fmt: skip
+            is_raw = is_raw_pass(number, style)
+            count, gain = list_significance(place, shape, plane, half, is_raw, is_causal, symbols, count)
         elif kind == 1:
-            count = list_refinement(words, bits, width, stripes, symbols, count)
+            count = list_refinement(place, shape, is_causal, groups, symbols, count)
             gain = measure_refinement(magnitudes, 4 * stripes * width, plane, half)
         else:
-            count, gain = list_cleanup(
-                words, magnitudes, signs, bits, zeros, width, stripes, below, plane, half, is_causal, symbols, count
-            )
+            count, gain = list_cleanup(place, shape, below, plane, half, is_causal, symbols, count)
             if style & SYMBOLS != 0:
                 for k in range(4):
                     symbols[count + k] = 2 * UNIFORM + (1 - k % 2)
@@ -166,8 +169,9 @@ def _list_block(
 
 
 @nb.njit(**OPTIONS)
-def _load(samples, table, block, magnitudes, signs, words):
-    """Split the samples of a block into magnitudes and signs, in stripes, and clear its words."""
+def _load(samples, table, block, place):
+    """Split the samples of a block into magnitudes and signs, in stripes, and clear its columns."""
+    columns, _, magnitudes, signs, _ = place
     offset, stride, height, width = table[block, 0], table[block, 1], table[block, 2], table[block, 3]
     stripes = (height + 3) // 4
     for stripe in range(stripes):
@@ -183,4 +187,4 @@ def _load(samples, table, block, magnitudes, signs, words):
             for row in range(rows, 4):
                 magnitudes[4 * k + row] = 0
             signs[k] = negative
-    return clear_words(words, width, height)
+    return clear_columns(columns, width, height)

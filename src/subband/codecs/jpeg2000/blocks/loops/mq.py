@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, count_leading
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, choose, count_leading, is_rare
 from subband.codecs.jpeg2000.blocks.loops.contexts import STATES
 
 __all__ = [
@@ -57,27 +57,10 @@ def start_segment(registers, at):
 def encode_symbols(symbols, first, last, contexts, registers, out):
     """Encode the symbols `first` … `last`: twice the context, plus the decision."""
     symbols, contexts, registers, out = address(symbols), address(contexts), address(registers), address(out)
-    interval, code, free = registers[INTERVAL], registers[CODE], registers[FREE]
-    byte, at = registers[BYTE], registers[AT]
+    a, c, f, b, at = registers[0], registers[1], registers[2], registers[3], registers[4]
     for k in range(first, last):
-        symbol = nb.int64(symbols[k])
-        word = contexts[symbol >> 1]
-        estimate = word >> 40
-        is_less = (word ^ symbol) & 1
-        rest = interval - estimate
-        # the more probable symbol always gets the larger part
-        interval = min(rest, estimate) if is_less else max(rest, estimate)
-        code += estimate if (is_less != 0) == (rest < estimate) else 0
-        if interval < 0x8000:
-            contexts[symbol >> 1] = STATES[(word >> (8 + 8 * is_less)) & 127]
-            shift = count_leading(interval) - 48
-            interval <<= shift
-            code <<= shift
-            free -= shift
-            while free <= 0:
-                code, free, byte, at = _emit(code, free, byte, at, out)
-    registers[INTERVAL], registers[CODE], registers[FREE] = interval, code, free
-    registers[BYTE], registers[AT] = byte, at
+        a, c, f, b, at = _encode(nb.int64(symbols[k]), contexts, nb.int64(0), a, c, f, b, at, out)
+    registers[0], registers[1], registers[2], registers[3], registers[4] = a, c, f, b, at
 
 
 @nb.njit(**OPTIONS)
@@ -109,16 +92,17 @@ def _encode(symbol, contexts, base, interval, code, free, byte, at, out):
     estimate = word >> 40
     is_less = (word ^ symbol) & 1
     rest = interval - estimate
-    smaller, larger = min(rest, estimate), max(rest, estimate)
-    interval = smaller if is_less else larger
-    code += estimate if (is_less != 0) == (rest < estimate) else 0
-    is_kept = (0x7FFF - interval) >> 63
-    contexts[base + (symbol >> 1)] = STATES[(word >> (8 + 8 * is_less + (16 & is_kept))) & 127]
+    # the more probable symbol always gets the larger part
+    is_lower = (is_less != 0) != (rest < estimate)
+    interval = choose(is_lower, estimate, rest)
+    code = choose(is_lower, code, code + estimate)
     shift = count_leading(interval) - 48
+    after = address(STATES)[(word >> (8 + 8 * is_less)) & 127]
+    contexts[base + (symbol >> 1)] = choose(shift == 0, word, after)
+    free -= shift
     interval <<= shift
     code <<= shift
-    free -= shift
-    while free <= 0:
+    while is_rare(free <= 0):
         code, free, byte, at = _emit(code, free, byte, at, out)
     return interval, code, free, byte, at
 

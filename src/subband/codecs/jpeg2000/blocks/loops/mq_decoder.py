@@ -1,8 +1,11 @@
 """The arithmetic decoder: bytes in, symbols out.
 
-The registers hold the size of the interval and the code relative to its lower end, both less a margin: as long as the
-margin is not used up, the more probable symbol has come and nothing else is to be done. All three have 40 bits below
-the 16 of the standard, so that several bytes are read at a time.
+The registers hold the size of the interval and the code relative to its lower end. Both have 40 bits below the 16 of
+the standard, so that several bytes are read at a time.
+
+There are two ways to decode a symbol. Where most of them are no surprise, a margin is taken from both registers: as
+long as it is not used up, the more probable symbol has come and nothing else is to be done. Where symbols are as good
+as random, so would be branches, and none depends on them.
 
 References
 ----------
@@ -13,7 +16,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, count_leading
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, choose, count_leading, is_rare
 from subband.codecs.jpeg2000.blocks.loops.contexts import STATES
 
 __all__ = [
@@ -22,20 +25,23 @@ __all__ = [
     "END",
     "INTERVAL",
     "INVENTED",
-    "MARGIN",
     "REGISTERS",
     "WAITING",
+    "decode_evenly",
     "decode_symbol",
     "has_predictable_end",
     "has_predictable_raw_end",
+    "put",
     "read_raw",
     "start_decoder",
     "start_raw_decoder",
+    "take",
+    "take_margin",
 ]
 
-#: Registers of the decoder: the interval and the code, less the margin; the margin; how many bits wait below the code;
-#: where the next byte is and where the segment ends; how many bytes had to be invented because it ended too early.
-INTERVAL, CODE, MARGIN, WAITING, AT, END, INVENTED, REGISTERS = range(8)
+#: Registers of the decoder: the interval and the code; how many bits wait below the code; where the next byte is and
+#: where the segment ends; how many bytes had to be invented because it ended too early.
+INTERVAL, CODE, WAITING, AT, END, INVENTED, REGISTERS = range(7)
 
 _HALF = 1 << 55
 _ESTIMATE = -1 << 40
@@ -50,7 +56,27 @@ def start_decoder(registers, data, at, end):
         first = nb.int64(data[at])
         registers[AT], registers[INVENTED] = at + 1, 0
     code, waiting = _fill(first << 47, nb.int64(-7), address(registers), address(data))
-    registers[INTERVAL], registers[CODE], registers[MARGIN], registers[WAITING] = _HALF, code, 0, waiting
+    registers[INTERVAL], registers[CODE], registers[WAITING] = _HALF, code, waiting
+
+
+@nb.njit(forceinline=True, **OPTIONS)
+def take(registers):
+    """Return the registers that a pass keeps in variables."""
+    return nb.int64(registers[INTERVAL]), nb.int64(registers[CODE]), nb.int64(registers[WAITING])
+
+
+@nb.njit(forceinline=True, **OPTIONS)
+def take_margin(registers):
+    """Return the registers that a pass keeps in variables, less the margin, and the margin."""
+    interval, code, waiting = take(registers)
+    margin = min(interval - _HALF, code)
+    return interval - margin, code - margin, margin, waiting
+
+
+@nb.njit(forceinline=True, **OPTIONS)
+def put(registers, interval, code, waiting):
+    """Keep the registers until the next pass."""
+    registers[INTERVAL], registers[CODE], registers[WAITING] = interval, code, waiting
 
 
 @nb.njit(**OPTIONS)
@@ -81,7 +107,7 @@ def _fill(code, waiting, registers, data):
 
 @nb.njit(forceinline=True, **OPTIONS)
 def decode_symbol(context, contexts, interval, code, margin, waiting, registers, data):
-    """Return the next symbol, and the registers that are kept in variables."""
+    """Return the next symbol, and the registers that are kept in variables, less the margin."""
     word = contexts[context]
     estimate = word & _ESTIMATE
     bit = word & 1
@@ -108,6 +134,30 @@ def decode_symbol(context, contexts, interval, code, margin, waiting, registers,
         interval -= margin
         code -= margin
     return bit, interval, code, margin, waiting
+
+
+@nb.njit(forceinline=True, **OPTIONS)
+def decode_evenly(context, gate, contexts, interval, code, waiting, registers, data):
+    """Return the next symbol, and the registers without a margin, in the same time whichever symbol it is.
+
+    A gate of -1 is open; if it is 0, nothing is decoded, and the symbol means nothing. No branch depends on symbols, so
+    that two blocks that are decoded together do not wait for each other.
+    """
+    word = contexts[context]
+    estimate = word & _ESTIMATE & gate
+    interval -= estimate
+    rest = code - estimate
+    # whatever the bytes are, a closed gate changes nothing
+    is_lower = rest & gate < 0
+    is_less = is_lower != (interval < estimate)
+    code = choose(is_lower, code, rest)
+    interval = choose(is_lower, estimate, interval)
+    shift = count_leading(interval) - 8
+    after = address(STATES)[(word >> choose(is_less, nb.int64(16), nb.int64(8))) & 127]
+    contexts[context] = choose(shift == 0, word, after)
+    if is_rare(waiting < shift):
+        code, waiting = _fill(code, waiting, registers, data)
+    return (word & 1) ^ nb.int64(is_less), interval << shift, code << shift, waiting - shift
 
 
 @nb.njit(**OPTIONS)

@@ -1,0 +1,98 @@
+"""The cleanup pass of the decoder."""
+
+from __future__ import annotations
+
+import numba as nb
+
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, count_trailing
+from subband.codecs.jpeg2000.blocks.loops.columns import OWN, SIGNED, count_strips, gather, locate
+from subband.codecs.jpeg2000.blocks.loops.contexts import (
+    AROUND,
+    RUN,
+    SELF,
+    SELVES,
+    SIGN_CONTEXTS,
+    SIGNIFICANCE,
+    UNIFORM,
+    VISITS,
+)
+from subband.codecs.jpeg2000.blocks.loops.mq_decoder import decode_symbol, put, take_margin
+
+__all__ = ["decode_cleanup", "decode_mark"]
+
+
+@nb.njit(**OPTIONS)
+def decode_cleanup(place, shape, below, value, is_causal, data):
+    """Decode the cleanup pass of a bit plane, and forget which coefficients were visited; `below` are not there.
+
+    Few of its symbols are surprising, so that branches are faster than going without them.
+    """
+    columns, words, magnitudes, contexts, registers = place
+    zeros, width, stripes = shape
+    interval, code, margin, waiting = take_margin(registers)
+    for strip in range(count_strips(width, stripes)):
+        stripe, at, first, across = locate(strip, width)
+        keep = ~nb.int64(VISITS)
+        if stripe == stripes - 1:
+            keep |= below
+        gather(columns, at, width + 2, across, is_causal, words)
+        left = nb.int64(0)
+        for column in range(across):
+            word = nb.int64(words[column])
+            left |= nb.int64((word | word >> 16) & SELVES != SELVES) << column
+            columns[at + column] &= keep
+        while left != 0:
+            column = count_trailing(left)
+            left &= left - 1
+            word = words[column] | (columns[at + column - 1] & SIGNED) >> 1
+            ready = ~(word | word >> 16) & SELVES
+            is_known = False
+            if word & (SIGNIFICANCE | VISITS) == 0:
+                bit, interval, code, margin, waiting = decode_symbol(
+                    nb.int64(RUN), contexts, interval, code, margin, waiting, registers, data
+                )
+                if bit == 0:
+                    continue
+                upper, interval, code, margin, waiting = decode_symbol(
+                    nb.int64(UNIFORM), contexts, interval, code, margin, waiting, registers, data
+                )
+                lower, interval, code, margin, waiting = decode_symbol(
+                    nb.int64(UNIFORM), contexts, interval, code, margin, waiting, registers, data
+                )
+                ready &= nb.int64(-SELF) << (3 * (2 * upper + lower))
+                is_known = True
+            while ready != 0:
+                shift = count_trailing(ready) - 4
+                here = word >> shift
+                ready &= ready - 1
+                bit = 1
+                if not is_known:
+                    bit, interval, code, margin, waiting = decode_symbol(
+                        nb.int64(zeros[here & AROUND]), contexts, interval, code, margin, waiting, registers, data
+                    )
+                is_known = False
+                if bit:
+                    # a third of the shift is the row
+                    magnitudes[first + 4 * column + (shift * 11 >> 5)] = value
+                    context = nb.int64(address(SIGN_CONTEXTS)[(here & 0xAA) | ((here >> 33) & 0x55)])
+                    sign, interval, code, margin, waiting = decode_symbol(
+                        context >> 1, contexts, interval, code, margin, waiting, registers, data
+                    )
+                    word |= (SELF | nb.int64(SELF) << 32 & -(sign ^ context & 1)) << shift
+            columns[at + column] = word & OWN & keep
+    put(registers, interval + margin, code + margin, waiting)
+
+
+@nb.njit(**OPTIONS)
+def decode_mark(place, data):
+    """Return the four bits that stand behind a cleanup pass to show that nothing went wrong."""
+    _, _, _, contexts, registers = place
+    interval, code, margin, waiting = take_margin(registers)
+    mark = 0
+    for _ in range(4):
+        bit, interval, code, margin, waiting = decode_symbol(
+            nb.int64(UNIFORM), contexts, interval, code, margin, waiting, registers, data
+        )
+        mark = 2 * mark + bit
+    put(registers, interval + margin, code + margin, waiting)
+    return mark
