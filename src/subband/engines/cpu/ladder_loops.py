@@ -186,7 +186,7 @@ class _Climber:
         # the last vector may be wanted in part
         is_rest = builder.icmp_signed(">=", first, whole)
         behind = builder.neg(done)
-        places = {goal: builder.select(is_rest, self._shift(spare[goal], behind), args[goal]) for goal in goals}
+        targets = {goal: builder.select(is_rest, self._shift(spare[goal], behind), args[goal]) for goal in goals}
         last = rounds
         for edge in (whole, inner, outer):
             is_next = builder.and_(builder.icmp_signed("<", first, edge), builder.icmp_signed("<", edge, last))
@@ -211,7 +211,7 @@ class _Climber:
             rows = zip(*columns, strict=True)
         at = builder.mul(column, scale)
         for goal, vector in zip(goals, self.arrange(rows), strict=True):
-            self._store(vector, places[goal], at)
+            self._store(vector, targets[goal], at)
         builder.branch(tail)
         builder.position_at_end(tail)
         following = builder.add(turn, _WORD(1))
