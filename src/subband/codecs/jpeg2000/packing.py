@@ -91,10 +91,10 @@ class Packer:
 
         def work(first: int, last: int) -> None:
             rows = slice(first, last)
-            places = (offsets[rows], numbers[rows]) if is_writing else (offsets, numbers)
+            goals = (offsets[rows], numbers[rows]) if is_writing else (offsets, numbers)
             _loops.pack_precincts(
                 self.precincts[rows], self.cells, self.zero_planes, kept, self.ends, self.style, self.markers,
-                is_writing, *places, self.data, self.starts, out, sizes[rows],
+                is_writing, *goals, self.data, self.starts, out, sizes[rows],
             )  # fmt: skip
 
         count = len(self.precincts)

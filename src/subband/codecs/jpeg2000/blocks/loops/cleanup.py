@@ -22,12 +22,12 @@ __all__ = ["decode_cleanup", "decode_mark"]
 
 
 @nb.njit(**OPTIONS)
-def decode_cleanup(place, shape, below, value, is_causal, data):
+def decode_cleanup(arrays, shape, below, value, is_causal, data):
     """Decode the cleanup pass of a bit plane, and forget which coefficients were visited; `below` are not there.
 
     Few of its symbols are surprising, so that branches are faster than going without them.
     """
-    columns, words, magnitudes, contexts, registers = place
+    columns, words, magnitudes, contexts, registers = arrays
     zeros, width, stripes = shape
     interval, code, margin, waiting = take_margin(registers)
     for strip in range(count_strips(width, stripes)):
@@ -84,9 +84,9 @@ def decode_cleanup(place, shape, below, value, is_causal, data):
 
 
 @nb.njit(**OPTIONS)
-def decode_mark(place, data):
+def decode_mark(arrays, data):
     """Return the four bits that stand behind a cleanup pass to show that nothing went wrong."""
-    _, _, _, contexts, registers = place
+    _, _, _, contexts, registers = arrays
     interval, code, margin, waiting = take_margin(registers)
     mark = 0
     for _ in range(4):

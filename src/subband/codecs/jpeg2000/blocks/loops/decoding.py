@@ -62,7 +62,7 @@ def decode_range(
     registers = np.zeros((2, REGISTERS), np.int64)
     groups = np.zeros((2, FIELDS * (most + 1)), np.int64)
     cursors = np.zeros((2, CURSOR), np.int64)
-    places = (
+    arrays = (
         (address(columns[0]), address(words[0]), address(magnitudes[0]), address(contexts[0]), address(registers[0])),
         (address(columns[1]), address(words[1]), address(magnitudes[1]), address(contexts[1]), address(registers[1])),
     )
@@ -87,7 +87,7 @@ def decode_range(
                         ready |= 1 << k
                     else:
                         _decode_alone(
-                            kind, plane, style, places[k], describe_block(table, block + k), cursors[k], address(data)
+                            kind, plane, style, arrays[k], describe_block(table, block + k), cursors[k], address(data)
                         )
             if ready != 0:
                 kind, plane = (step + 2) % 3, highest - 1 - (step + 2) // 3
@@ -96,7 +96,7 @@ def decode_range(
                 if ready != 3:
                     other_shape = (other_shape[0], nb.int64(0), nb.int64(0))
                 _decode_together(
-                    kind, plane, style, places[one], shape, lists[one], places[1 - one], other_shape, lists[1 - one],
+                    kind, plane, style, arrays[one], shape, lists[one], arrays[1 - one], other_shape, lists[1 - one],
                     address(data),
                 )  # fmt: skip
             for k in range(count):
@@ -108,31 +108,31 @@ def decode_range(
 
 
 @nb.njit(**OPTIONS)
-def _decode_alone(kind, plane, style, place, shape, cursor, data):
+def _decode_alone(kind, plane, style, arrays, shape, cursor, data):
     """Decode a pass of one block that is not worth waiting for another."""
     value, half, is_causal = nb.int64(3 << plane), nb.int64(1 << plane), style & CAUSAL != 0
     if kind == 0:
-        read_significance(place, shape, value, is_causal, data)
+        read_significance(arrays, shape, value, is_causal, data)
     elif kind == 1:
-        read_refinement(place, shape, half, data)
+        read_refinement(arrays, shape, half, data)
     else:
-        decode_cleanup(place, shape, cursor[BELOW], value, is_causal, data)
-        if style & SYMBOLS != 0 and decode_mark(place, data) != 0b1010:
+        decode_cleanup(arrays, shape, cursor[BELOW], value, is_causal, data)
+        if style & SYMBOLS != 0 and decode_mark(arrays, data) != 0b1010:
             cursor[BAD] = 1
 
 
 @nb.njit(**OPTIONS)
-def _decode_together(kind, plane, style, place, shape, groups, other_place, other_shape, other_groups, data):
+def _decode_together(kind, plane, style, arrays, shape, groups, other_arrays, other_shape, other_groups, data):
     """Decode a pass of two blocks, or of one if the other has no stripes."""
     is_causal = style & CAUSAL != 0
     if kind == 0:
         value = nb.int64(3 << plane)
-        decode_significance(place, shape, other_place, other_shape, value, is_causal, data)
+        decode_significance(arrays, shape, other_arrays, other_shape, value, is_causal, data)
     else:
         half = nb.int64(1 << plane)
-        count = list_refined(place[0], place[1], shape, is_causal, groups)
-        other_count = list_refined(other_place[0], other_place[1], other_shape, is_causal, other_groups)
-        decode_refinement(place, groups, count, other_place, other_groups, other_count, half, data)
+        count = list_refined(arrays[0], arrays[1], shape, is_causal, groups)
+        other_count = list_refined(other_arrays[0], other_arrays[1], other_shape, is_causal, other_groups)
+        decode_refinement(arrays, groups, count, other_arrays, other_groups, other_count, half, data)
 
 
 @nb.njit(**OPTIONS)

@@ -64,7 +64,7 @@ def encode_range(samples, table, first, last, style, half, planes, ends, gains, 
     signs, bits = np.zeros(area // 4 + GROUP, np.uint8), np.zeros(area // 4 + GROUP, np.uint8)
     columns, words = np.empty(around, np.int64), np.empty(STRIP + 1, np.int64)
     groups = np.zeros(FIELDS * (most_groups + 1), np.int64)
-    place = (address(columns), address(words), address(magnitudes), address(signs), address(bits))
+    arrays = (address(columns), address(words), address(magnitudes), address(signs), address(bits))
     # each plane has a symbol a coefficient, three a column where a run ends, and four at its end; each sign is one
     room = most * (area + area // 4 * 3 + 4) + area + 16
     symbols, other_symbols = np.empty(room, np.uint8), np.empty(room, np.uint8)
@@ -82,7 +82,7 @@ def encode_range(samples, table, first, last, style, half, planes, ends, gains, 
         sizes[block] = 0
         if passes > 0 and waiting < 0:
             _list_block(
-                samples, table, block, style, half, nb.int64(planes[block]), place, address(groups),
+                samples, table, block, style, half, nb.int64(planes[block]), arrays, address(groups),
                 address(symbols), stops, gains[block],
             )  # fmt: skip
             waiting = block
@@ -90,7 +90,7 @@ def encode_range(samples, table, first, last, style, half, planes, ends, gains, 
                 continue
         elif passes > 0:
             _list_block(
-                samples, table, block, style, half, nb.int64(planes[block]), place, address(groups),
+                samples, table, block, style, half, nb.int64(planes[block]), arrays, address(groups),
                 address(other_symbols), other_stops, gains[block],
             )  # fmt: skip
         elif waiting < 0 or block < last - 1:
@@ -136,10 +136,10 @@ def _make_room(out, symbols):
 
 
 @nb.njit(**OPTIONS)
-def _list_block(samples, table, block, style, half, planes, place, groups, symbols, stops, gains):
+def _list_block(samples, table, block, style, half, planes, arrays, groups, symbols, stops, gains):
     """List the symbols of all passes of a block, where those of each pass end, and the gains so far."""
-    _, _, magnitudes, _, bits = place
-    below = _load(samples, table, block, place)
+    _, _, magnitudes, _, bits = arrays
+    below = _load(samples, table, block, arrays)
     shape = describe_block(table, block)
     _, width, stripes = shape
     is_causal = style & CAUSAL != 0
@@ -153,12 +153,12 @@ def _list_block(samples, table, block, style, half, planes, place, groups, symbo
             gather_bits(magnitudes, plane, stripes * width, bits)
         if kind == 0:
             is_raw = is_raw_pass(number, style)
-            count, gain = list_significance(place, shape, plane, half, is_raw, is_causal, symbols, count)
+            count, gain = list_significance(arrays, shape, plane, half, is_raw, is_causal, symbols, count)
         elif kind == 1:
-            count = list_refinement(place, shape, is_causal, groups, symbols, count)
+            count = list_refinement(arrays, shape, is_causal, groups, symbols, count)
             gain = measure_refinement(magnitudes, 4 * stripes * width, plane, half)
         else:
-            count, gain = list_cleanup(place, shape, below, plane, half, is_causal, symbols, count)
+            count, gain = list_cleanup(arrays, shape, below, plane, half, is_causal, symbols, count)
             if style & SYMBOLS != 0:
                 for k in range(4):
                     symbols[count + k] = 2 * UNIFORM + (1 - k % 2)
@@ -169,9 +169,9 @@ def _list_block(samples, table, block, style, half, planes, place, groups, symbo
 
 
 @nb.njit(**OPTIONS)
-def _load(samples, table, block, place):
+def _load(samples, table, block, arrays):
     """Split the samples of a block into magnitudes and signs, in stripes, and clear its columns."""
-    columns, _, magnitudes, signs, _ = place
+    columns, _, magnitudes, signs, _ = arrays
     offset, stride, height, width = table[block, 0], table[block, 1], table[block, 2], table[block, 3]
     stripes = (height + 3) // 4
     for stripe in range(stripes):

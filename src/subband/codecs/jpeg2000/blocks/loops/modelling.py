@@ -66,9 +66,9 @@ def _find_sign(word):
 
 
 @nb.njit(**OPTIONS)
-def list_significance(place, shape, plane, half, is_raw, is_causal, symbols, count):
+def list_significance(arrays, shape, plane, half, is_raw, is_causal, symbols, count):
     """List the symbols of the significance propagation pass."""
-    columns, words, magnitudes, signs, bits = place
+    columns, words, magnitudes, signs, bits = arrays
     zeros = shape[0]
     value = 2 if plane == 0 and half == 0 else 3 << plane
     total = 0
@@ -101,9 +101,9 @@ def list_significance(place, shape, plane, half, is_raw, is_causal, symbols, cou
 
 
 @nb.njit(**OPTIONS)
-def list_refinement(place, shape, is_causal, groups, symbols, count):
+def list_refinement(arrays, shape, is_causal, groups, symbols, count):
     """List the symbols of the magnitude refinement pass; return how many there are now."""
-    columns, words, _, _, bits = place
+    columns, words, _, _, bits = arrays
     end = count + list_refined(columns, words, shape, is_causal, groups)
     group = 0
     while count < end:
@@ -138,9 +138,9 @@ def measure_refinement(magnitudes, size, plane, half):
 
 
 @nb.njit(**OPTIONS)
-def list_cleanup(place, shape, below, plane, half, is_causal, symbols, count):
+def list_cleanup(arrays, shape, below, plane, half, is_causal, symbols, count):
     """List the symbols of the cleanup pass, and forget which coefficients were visited; `below` are not there."""
-    columns, words, magnitudes, signs, bits = place
+    columns, words, magnitudes, signs, bits = arrays
     zeros, width, stripes = shape
     value = 2 if plane == 0 and half == 0 else 3 << plane
     total = 0

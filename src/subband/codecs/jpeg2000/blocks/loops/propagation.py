@@ -16,10 +16,10 @@ __all__ = ["decode_significance"]
 
 
 @nb.njit(**OPTIONS)
-def decode_significance(place, shape, other_place, other_shape, value, is_causal, data):
+def decode_significance(arrays, shape, other_arrays, other_shape, value, is_causal, data):
     """Decode the pass of two blocks; one that has no stripes is left alone."""
-    columns, words, magnitudes, contexts, registers = place
-    columns2, words2, magnitudes2, contexts2, registers2 = other_place
+    columns, words, magnitudes, contexts, registers = arrays
+    columns2, words2, magnitudes2, contexts2, registers2 = other_arrays
     interval, code, waiting = take(registers)
     interval2, code2, waiting2 = take(registers2)
     group, at, column, first, now, free = open_group(columns, words, shape, is_causal, nb.int64(0))

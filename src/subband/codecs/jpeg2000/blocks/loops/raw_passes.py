@@ -13,9 +13,9 @@ __all__ = ["read_refinement", "read_significance"]
 
 
 @nb.njit(**OPTIONS)
-def read_significance(place, shape, value, is_causal, data):
+def read_significance(arrays, shape, value, is_causal, data):
     """Read the significance propagation pass of a bit plane from raw bits."""
-    columns, words, magnitudes, _, registers = place
+    columns, words, magnitudes, _, registers = arrays
     _, width, stripes = shape
     code, waiting = nb.int64(registers[CODE]), nb.int64(registers[WAITING])
     for strip in range(count_strips(width, stripes)):
@@ -39,9 +39,9 @@ def read_significance(place, shape, value, is_causal, data):
 
 
 @nb.njit(**OPTIONS)
-def read_refinement(place, shape, half, data):
+def read_refinement(arrays, shape, half, data):
     """Read the magnitude refinement pass of a bit plane from raw bits."""
-    columns, _, magnitudes, _, registers = place
+    columns, _, magnitudes, _, registers = arrays
     _, width, stripes = shape
     code, waiting = nb.int64(registers[CODE]), nb.int64(registers[WAITING])
     for strip in range(count_strips(width, stripes)):

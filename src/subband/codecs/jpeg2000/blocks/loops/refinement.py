@@ -12,10 +12,10 @@ __all__ = ["decode_refinement"]
 
 
 @nb.njit(**OPTIONS)
-def decode_refinement(place, groups, count, other_place, other_groups, other_count, half, data):
+def decode_refinement(arrays, groups, count, other_arrays, other_groups, other_count, half, data):
     """Decode the pass of two blocks: as many coefficients of each as its list has."""
-    _, _, magnitudes, contexts, registers = place
-    _, _, magnitudes2, contexts2, registers2 = other_place
+    _, _, magnitudes, contexts, registers = arrays
+    _, _, magnitudes2, contexts2, registers2 = other_arrays
     interval, code, waiting = take(registers)
     interval2, code2, waiting2 = take(registers2)
     group, group2 = nb.int64(0), nb.int64(0)
