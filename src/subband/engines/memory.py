@@ -238,14 +238,17 @@ def _make_block(size: int) -> _Block:
     It begins with a line of the cache, for vectors across two of them take twice as long to write, and from the size of
     a huge page on with such a page: these halve the cost of a sweep over many rows. NumPy asks for them too.
     """
-    if size < _HUGE or not hasattr(mmap, "MAP_PRIVATE"):
-        return _cut_block(np.empty(size + _LINE, np.uint8), size, _LINE)
+    is_mapped = size >= _HUGE and hasattr(mmap, "MAP_PRIVATE")
+    unit = _HUGE if is_mapped else _LINE
     try:
-        pages = mmap.mmap(-1, size + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, size + unit, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) if is_mapped else None
     except OSError as error:
         raise MemoryError(f"there is no room for {size} bytes") from error
-    block = _cut_block(memory := np.frombuffer(pages, np.uint8), size, _HUGE)
-    first = block.ctypes.data - memory.ctypes.data
+    memory = np.empty(size + unit, np.uint8) if pages is None else np.frombuffer(pages, np.uint8)
+    first = -memory.ctypes.data % unit
+    block = memory[first : first + size].view(_Block)
+    if pages is None:
+        return block
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):  # of a kernel without them
             # whole ones only, for one that is needed in part would take all of its memory
@@ -253,12 +256,6 @@ def _make_block(size: int) -> _Block:
     if hasattr(mmap, "MADV_DONTNEED"):
         block.give_back = lambda begin, count: pages.madvise(mmap.MADV_DONTNEED, first + begin, count)
     return block
-
-
-def _cut_block(memory: Array, size: int, unit: int) -> _Block:
-    """Return so many bytes of memory, from the first multiple of a unit on."""
-    begin = -memory.ctypes.data % unit
-    return memory[begin : begin + size].view(_Block)
 
 
 def _round_up(size: int) -> int:
