@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 
@@ -207,7 +208,8 @@ def test_what_finds_no_register_lies_at_whole_vectors_of_the_stack():
     kinds = ", ".join(["float32*"] * 7 + ["int64"] * 3 + ["float32*"] * 4 + ["int64"])
     code = nb.cfunc(nb.types.void(*parse_kinds(kinds)), **tick._options)(tick._function)._library.get_asm_str()
     size = ladder_loops._count_bytes()
-    assert size <= 16 or f"andq\t$-{size}, %rsp" in code
+    units = [int(unit) for unit in re.findall(r"andq\t\$-(\d+), %rsp", code)]
+    assert size <= 16 or max(units, default=1) % size == 0
 
 
 def test_steps_one_by_one_give_the_same(monkeypatch):
