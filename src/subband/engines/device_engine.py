@@ -20,8 +20,9 @@ from subband.engines.device import Device, Groups, KernelCall, Launches
 from subband.engines.preparation import Preparation, Prepared
 from subband.engines.recent import Recent
 from subband.engines.recording import recordings
+from subband.engines.stages import Stage, number_arrays
 from subband.kernels.dialects import LANES
-from subband.kernels.launch import Launch, VolumeLaunch
+from subband.kernels.launch import Launch, VolumeLaunch, suits_one_level
 from subband.kernels.stationary import StationarySpec, render_stationary
 from subband.plan import LevelPlan, TransformPlan
 from subband.schedule.sweeps import Abilities, Sweep, merge_in_turn, schedule_level, split_in_turn
@@ -42,6 +43,9 @@ _PASS_BLOCK = 8
 #: Samples along each axis from which on the axes of a volume go together.
 _LEAST_VOLUME = 16
 
+#: Samples from which on two levels go together.
+_LEAST_CASCADE = 1 << 16
+
 #: What has less than double precision.
 _NARROW = ("float32", "float16", "bfloat16")
 
@@ -51,7 +55,7 @@ _MOST_CHAINS = 1024
 
 @dataclass(frozen=True)
 class Chain:
-    """All levels of a transform, one kernel each, in the order in which they run.
+    """All levels of a transform, a kernel for each or for two of them, in the order in which they run.
 
     Attributes
     ----------
@@ -76,6 +80,10 @@ class DeviceEngine(Engine):
         self.device = device
         #: Three axes with so many samples each, of at most 32 bits, are transformed by one kernel; None leaves it at 2.
         self.least_volume: int | None = _LEAST_VOLUME if device.is_gpu and device.dialect.is_staging else None
+        #: Two levels are transformed by one kernel if the finer one has so many samples; None leaves it at one. What
+        #: OpenCL's compiler makes of it takes longer than the two sweeps.
+        is_gaining = device.is_gpu and device.dialect.name == "cuda"
+        self.least_cascade: int | None = _LEAST_CASCADE if is_gaining else None
         self._preparation = Preparation(device)
         self._chains = Recent["Chain | None"](_MOST_CHAINS, device.is_recording)
         self._passes = Recent[tuple[Any, Groups, Any]](_MOST_CHAINS, device.is_recording)
@@ -97,6 +105,15 @@ class DeviceEngine(Engine):
     @volume_override.setter
     def volume_override(self, launch: VolumeLaunch | None) -> None:
         self._preparation.volume_override = launch
+
+    @property
+    def cascade_override(self) -> Launch | None:
+        """The same for kernels of two levels: pairs of the fine one in a lane, chunks of the coarse one."""
+        return self._preparation.cascade_override
+
+    @cascade_override.setter
+    def cascade_override(self, launch: Launch | None) -> None:
+        self._preparation.cascade_override = launch
 
     def forget_kernels(self) -> None:
         """Prepare all kernels anew from now on, as after a change of what they depend on."""
@@ -210,12 +227,21 @@ class DeviceEngine(Engine):
         is_aligned: bool,
         samples: str | None = None,
     ) -> Chain | None:
-        """Return the kernels of levels, one each, or None if a level needs several.
+        """Return the kernels of levels, one for each or for two of them, or None if a level needs several.
 
         `is_aligned`: what they read. `samples`: how those of the finest level are stored, by the names of
         `subband.kernels.numbers.STORAGES`, if not as `dtype`.
         """
-        key = (levels, direction, dtype, is_aligned, samples, self.least_volume, self._preparation.overrides)
+        key = (
+            levels,
+            direction,
+            dtype,
+            is_aligned,
+            samples,
+            self.least_volume,
+            self.least_cascade,
+            self._preparation.overrides,
+        )
         return self._chains.find(key, lambda: self._make_chain(levels, direction, dtype, is_aligned, samples))
 
     def find_abilities(self, dtype: np.dtype[Any]) -> Abilities:
@@ -237,39 +263,51 @@ class DeviceEngine(Engine):
         is_plain = all(len(schedule.sweeps) == 1 for schedule in schedules) and not is_steep
         if dtype.kind == "c" or not levels or not is_plain:
             return None
-        pairs = list(zip(levels, schedules, strict=True))
-        keys = [tuple(level.band_shapes) for level in (levels if is_forward else reversed(levels))]
-        calls: list[KernelCall] = []
-        shapes: list[tuple[int, ...]] = []
-        # the numbers of arrays: what is read comes first, and what a level hands on to the next is written before
-        bands: Sequence[int]
-        low, goal = 0, 1 if is_forward else 1 + sum(len(names) - 1 for names in keys)
-        detail = 1
-        mixtures, most_mixtures = 1 + sum(map(len, keys)), 0
-        for number, (level, schedule) in enumerate(pairs if is_forward else reversed(pairs)):
-            (sweep,) = schedule.sweeps
-            # what later levels read alone was allocated here, where arrays are aligned
-            is_read_aligned = is_aligned or (is_forward and number > 0)
-            own = samples if level is levels[0] else None
-            prepared = self._preparation.prepare(sweep, level.shape, dtype, direction, is_read_aligned, own)
-            others = len(level.band_shapes) - 1
-            if is_forward:
-                x, bands, low = low, range(goal, goal + 1 + others), goal
-                goal += 1 + others
-                shapes.extend(level.band_shapes.values())
-            else:
-                x, bands, low = goal, (low, *range(detail, detail + others)), goal
-                goal, detail = goal + 1, detail + others
-                shapes.append(level.shape)
+        made = number_arrays(levels, schedules, direction, is_aligned, samples)
+        shapes, mixtures, most_mixtures = list(made.shapes), made.first + len(made.shapes), 0
+        # from the finest level on, in both directions: where an odd one is left over, it is the smallest
+        waiting = list(made.stages if is_forward else reversed(made.stages))
+        turns: list[list[KernelCall]] = []
+        while waiting:
+            if len(waiting) > 1 and (call := self._join_stages(waiting[:2], dtype, direction)) is not None:
+                turns.append([call])
+                # nothing writes or reads what is between the levels
+                shapes[waiting[1].x - made.first] = (0,)
+                del waiting[:2]
+                continue
+            stage = waiting.pop(0)
+            if (call := self._join_stages([stage], dtype, direction)) is not None:
+                turns.append([call])
+                continue
+            prepared = self._preparation.prepare(
+                stage.sweep, stage.shape, dtype, direction, stage.is_aligned, stage.samples
+            )
+            turns.append([])
             if 0 not in prepared.groups:
-                # the axes of a plan may be in another order than those of the sweep
-                swept = dict(zip(schedule.keys.values(), bands, strict=True))
-                calls += _list_calls(prepared, x, [swept[letters] for letters in sweep.letters], mixtures)
+                turns[-1] += _list_calls(prepared, stage.x, stage.bands, mixtures)
             if prepared.mixing is not None:
                 most_mixtures = max(most_mixtures, prepared.mixing.size)
         if most_mixtures:
             shapes.append((most_mixtures,))
-        return Chain(self.device.join(calls), tuple(shapes), tuple(keys))
+        calls = [call for turn in (turns if is_forward else reversed(turns)) for call in turn]
+        return Chain(self.device.join(calls), tuple(shapes), made.keys)
+
+    def _join_stages(self, stages: Sequence[Stage], dtype: np.dtype[Any], direction: Direction) -> KernelCall | None:
+        """Return the kernel of two levels, the finer one first, or of one; None if each has a sweep of its own."""
+        fine, is_alone = stages[0], len(stages) == 1
+        is_plain = all(stage.is_aligned and stage.samples is None for stage in stages)
+        if self.least_cascade is None or not is_plain or prod(fine.shape) < self.least_cascade:
+            return None
+        # who sets parameters of sweeps means sweeps
+        is_set = self.launch_override is not None
+        if is_alone and (is_set or not suits_one_level(dtype.itemsize, prod(fine.shape))):
+            return None
+        sweeps = tuple(stage.sweep for stage in stages)
+        prepared = self._preparation.prepare_cascade(sweeps, fine.shape, dtype, direction)
+        if prepared is None or 0 in prepared.groups:
+            return None
+        slots = (fine.x, *fine.bands) if is_alone else (fine.x, *fine.bands[1:], *stages[1].bands)
+        return KernelCall(prepared.kernel, prepared.groups, prepared.block, slots, prepared.tables)
 
     def stationary_forward(self, plan: StationaryPlan, x: Any) -> Bands:
         if not self.device.owns(x):

@@ -11,22 +11,34 @@ from math import prod
 import numpy as np
 
 from subband.engines.device import Groups
+from subband.kernels.cascade import CascadeSpec
+from subband.kernels.dialects import LANES
 from subband.kernels.launch import Launch, VolumeLaunch
 from subband.kernels.numbers import STORAGES
 from subband.kernels.sweep import FIELDS, SweepSpec
 from subband.kernels.volume import VOLUME_FIELDS, VolumeSpec
 from subband.plan import AxisPlan
-from subband.schedule.axis import AxisProgram, Mixed, count_outputs, map_mixed, map_outside
+from subband.schedule.axis import (
+    AxisProgram,
+    Mixed,
+    axis_program,
+    count_outputs,
+    find_mixture,
+    map_mixed,
+    map_outside,
+)
 from subband.schedule.sweeps import Layout, Sweep
 from subband.typing import Array, Direction
 
 __all__ = [
     "can_align",
+    "can_cascade",
     "count_mixtures",
     "is_uniform_volume",
     "mirrors_samples",
     "misses_samples",
     "tabulate",
+    "tabulate_cascade",
     "tabulate_volume",
 ]
 
@@ -148,6 +160,48 @@ def tabulate_volume(
     table = np.concatenate([*(side[2] for side in outside), np.zeros(1)]).astype(np.int32)
     groups = (tiles * rows * spec.groups, parts, min(images, 65_535))
     return table, tuple(told[name] for name in VOLUME_FIELDS), groups
+
+
+#: Channels up to which a lane of two levels has registers for whole pixels.
+MOST_PIXEL = 3
+
+
+def can_cascade(sweeps: Sequence[Sweep], shape: tuple[int, ...], direction: Direction, pairs: int, size: int) -> bool:
+    """Return whether one kernel can do these levels of an array, the finest first, with so many pairs in a lane.
+
+    That takes two axes that go on as in a mirror, alike in all levels, and rows that lanes hold whole pieces of.
+    `size`: the bytes of an element.
+    """
+    fine = sweeps[0]
+    if any(len(sweep.axes) != 2 or sweep.axes != fine.axes or sweep.form != fine.form for sweep in sweeps):
+        return False
+    layout, lane = fine.lay_out(shape), 2 * pairs
+    # what is loaded ahead comes in words
+    if pairs // len(sweeps) * layout.inner * size % 4 or not 1 <= layout.inner <= MOST_PIXEL:
+        return False
+    # four rows come in together, and a mirror shows only what lies inside
+    if layout.height % 4 or layout.height < LANES or layout.width % lane or layout.width < LANES * lane:
+        return False
+    if layout.height * layout.width * layout.inner * size >= 1 << 32:
+        return False
+    programs = [[axis_program(plan, direction, sweep.form) for plan in sweep.plans] for sweep in sweeps]
+    are_mirrors = all(
+        find_mixture(plan, direction) is None and mirrors_samples(plan, program, direction)
+        for sweep, own in zip(sweeps, programs, strict=True)
+        for plan, program in zip(sweep.plans, own, strict=True)
+    )
+    return are_mirrors and all(own == programs[0] for own in programs)
+
+
+def tabulate_cascade(
+    layout: Layout, spec: CascadeSpec, launch: Launch, resident: int
+) -> tuple[tuple[int, ...], Groups]:
+    """Return the arguments of two levels of an array, and how many groups to launch."""
+    steps, strips, images = layout.height // 4, spec.count_strips(layout.width), layout.outer
+    chunk, chunks, rest = launch.choose_chunks(steps, strips * images, resident)
+    parts = chunks + -(-max(0, steps - chunks * chunk) // rest)
+    told = (images, layout.height, layout.width, strips, chunk, chunks, rest)
+    return told, (strips * parts, 1, min(images, 65_535))
 
 
 def is_uniform_volume(sweep: Sweep, direction: Direction) -> bool:

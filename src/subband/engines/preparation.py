@@ -6,7 +6,8 @@ Each is made once for arrays of one shape and dtype, and kept as long as it is a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,28 @@ from subband.engines.abilities import repeats_samples
 from subband.engines.device import Device, Groups
 from subband.engines.layout import (
     can_align,
+    can_cascade,
     count_mixtures,
     is_uniform_volume,
     mirrors_samples,
     misses_samples,
     tabulate,
+    tabulate_cascade,
     tabulate_volume,
 )
 from subband.engines.recent import Recent
 from subband.engines.tuned import classify, identify, load_tuned
 from subband.errors import DeviceError
+from subband.kernels.cascade import CascadeSpec, render_cascade
 from subband.kernels.dialects import LANES
-from subband.kernels.launch import WIDE, Launch, VolumeLaunch, choose_launch, choose_volume_launch
+from subband.kernels.launch import (
+    WIDE,
+    Launch,
+    VolumeLaunch,
+    choose_cascade_launch,
+    choose_launch,
+    choose_volume_launch,
+)
 from subband.kernels.mixing import render_mixing
 from subband.kernels.numbers import STORAGES
 from subband.kernels.sweep import Outside, SweepSpec, render_sweep
@@ -107,18 +118,22 @@ class Preparation:
         self.launch_override: Launch | None = None
         #: The same for those of volumes.
         self.volume_override: VolumeLaunch | None = None
+        #: The same for those of two levels.
+        self.cascade_override: Launch | None = None
+        self._cascades = Recent[tuple[Prepared | None]](_MOST_PREPARED, device.is_recording)
         self._tuned: Mapping[str, Launch] | None = None
         self._prepared = Recent[Prepared](_MOST_PREPARED, device.is_recording)
         self._kernels = Recent[Any](_MOST_KERNELS, device.is_recording, is_released=False)
 
     @property
-    def overrides(self) -> tuple[Launch | None, VolumeLaunch | None]:
+    def overrides(self) -> tuple[Launch | None, VolumeLaunch | None, Launch | None]:
         """What kernels prepared now depend on besides their sweep."""
-        return self.launch_override, self.volume_override
+        return self.launch_override, self.volume_override, self.cascade_override
 
     def forget(self) -> None:
         """Prepare everything anew from now on, but for what is compiled."""
         self._prepared.clear()
+        self._cascades.clear()
 
     def compile(self, source: str, local: int = 0) -> Any:
         """Return the kernel of a text, compiled once; its blocks are handed `local` bytes of memory."""
@@ -202,6 +217,51 @@ class Preparation:
             (0, 1, 2, 3) if len(sweep.axes) == 2 else (0, 1) if horizontal is not None else (0, 2),
             self._make_mixing(spec, table, groups[2], number.itemsize // dtype.itemsize) if spec.mixes else None,
         )
+
+    def prepare_cascade(
+        self, sweeps: tuple[Sweep, ...], shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction
+    ) -> Prepared | None:
+        """Return the kernel of one level or two, the fine one first, over aligned arrays; None if it does not suit."""
+        if not (dtype.kind == "f" or dtype.name == "bfloat16"):
+            return None
+        key = (sweeps, shape, dtype, direction, *self.overrides)
+        found = self._cascades.find(key, lambda: (self._make_cascade(sweeps, shape, dtype, direction),))
+        return found[0]
+
+    def _make_cascade(
+        self, sweeps: tuple[Sweep, ...], shape: tuple[int, ...], dtype: np.dtype[Any], direction: Direction
+    ) -> Prepared | None:
+        dialect, storage = self.device.dialect, STORAGES[dtype.name]
+        fine = sweeps[0]
+        layout = fine.lay_out(shape)
+        launch = self.cascade_override or choose_cascade_launch(
+            dialect,
+            storage.size,
+            prod(shape),
+            is_inverse=direction == "inverse",
+            channels=layout.inner,
+            levels=len(sweeps),
+        )
+        if not can_cascade(sweeps, shape, direction, launch.pairs, storage.size):
+            return None
+        vertical, horizontal = (axis_program(plan, direction, fine.form) for plan in fine.plans)
+        spec = CascadeSpec(
+            direction,
+            vertical,
+            horizontal,
+            storage.name,
+            storage.name,
+            launch.pairs,
+            launch.ahead,
+            launch.block,
+            layout.inner,
+            len(sweeps),
+        )
+        while spec.count_handed(dialect) > self.device.local_memory:
+            spec = replace(spec, block=spec.block // 2)
+        kernel = self.compile(render_cascade(spec, dialect), spec.count_handed(dialect))
+        told, groups = tabulate_cascade(layout, spec, launch, self.device.count_resident(kernel, spec.block))
+        return Prepared(kernel, groups, spec.block, tuple(map(np.int32, told)), (), ())
 
     def _make_mixing(self, spec: SweepSpec, table: Array, images: int, words: int) -> Mixing:
         """Return the kernel of the mixtures of a sweep, whose numbers take so many elements each."""

@@ -8,7 +8,16 @@ from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.planes import count_local
 from subband.schedule.axis import AxisProgram
 
-__all__ = ["LOCAL_MEMORY", "WIDE", "Launch", "VolumeLaunch", "choose_launch", "choose_volume_launch"]
+__all__ = [
+    "LOCAL_MEMORY",
+    "WIDE",
+    "Launch",
+    "VolumeLaunch",
+    "choose_cascade_launch",
+    "choose_launch",
+    "choose_volume_launch",
+    "suits_one_level",
+]
 
 #: Bytes of local memory that a block has on every GPU without being asked for.
 LOCAL_MEMORY = 48 << 10
@@ -150,6 +159,68 @@ def choose_launch(
     while reach > pairs * LANES // 4:
         pairs *= 2
     return Launch(pairs, ahead, chunk, block, is_gpu and not (is_interleaved and is_inverse))
+
+
+#: Elements from which on lanes of two levels hold more columns, or groups walk longer ways.
+_LARGE = 1 << 25
+
+
+def suits_one_level(size: int, elements: int) -> bool:
+    """Say whether the kernel of two levels does one level faster than a sweep, of so many elements of `size` bytes.
+
+    A sweep of halves takes longer to compute than to read and write: this kernel takes fewer instructions, because it
+    has no border to ask about.
+
+    Examples
+    --------
+    >>> suits_one_level(2, 8192 * 8192), suits_one_level(4, 8192 * 8192)
+    (True, False)
+    """
+    return size < 4 and elements >= _LARGE
+
+
+def choose_cascade_launch(
+    dialect: Dialect, size: int, elements: int, *, is_inverse: bool, channels: int = 1, levels: int = 2
+) -> Launch:
+    """Return the parameters that serve for two levels in one kernel, or one, on most devices.
+
+    Pairs count what a lane holds of the finest level, chunks what a group walks in fours of its rows.
+
+    Parameters
+    ----------
+    dialect : Dialect
+        The language of the kernel.
+    size : int
+        Bytes of an element.
+    elements : int
+        How many there are in all images.
+    is_inverse : bool
+        Whether the way is back.
+    channels : int
+        Channels of a pixel, which a lane holds whole.
+    levels : int
+        1 or 2.
+
+    Examples
+    --------
+    >>> from subband.kernels.dialects import CUDA
+    >>> choose_cascade_launch(CUDA, 4, 8192 * 8192, is_inverse=False)
+    Launch(pairs=4, ahead=3, chunk=64, block=4, is_split=False)
+    >>> choose_cascade_launch(CUDA, 4, 1080 * 1920, is_inverse=False)
+    Launch(pairs=2, ahead=2, chunk=16, block=4, is_split=False)
+    """
+    pairs, ahead, chunk, block = max(2, 8 // size), 3 if is_inverse else 2, 16, 4
+    if levels == 1:
+        ahead, chunk = 2, 6
+    elif channels > 1:
+        pairs, ahead = 2, 2 if is_inverse else 1
+    elif elements >= _LARGE and size < 4:
+        pairs, ahead, chunk = 8, 2, 32
+    elif elements >= _LARGE:
+        pairs, ahead, chunk = (2, 2, 64) if is_inverse else (max(2, 16 // size), 3, 64)
+    if not dialect.is_staging:
+        ahead, block = 0, 1
+    return Launch(pairs, ahead, chunk, block, False)
 
 
 @dataclass(frozen=True)

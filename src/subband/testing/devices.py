@@ -11,6 +11,7 @@ A device compiles a kernel for each wavelet, so these tests take few plans for m
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
@@ -19,10 +20,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from subband.engines import get_engine
+from subband.engines import device_engine, get_engine
 from subband.engines.device_engine import DeviceEngine
 from subband.kernels.launch import Launch
-from subband.plan import LevelPlan, level_plan
+from subband.plan import LevelPlan, TransformPlan, level_plan, transform_plan
 from subband.testing.samples import all_wavelets, allowed_modes, draw_samples
 from subband.testing.tolerances import assert_close, largest, relative_tolerance
 from subband.typing import Array
@@ -203,6 +204,102 @@ class DeviceParityTests:
         for (shape, axes), mode in product((((33, 47), (0, 1)), ((32, 64), (0, 1))), ("symmetric", "whole", "zero")):
             plan = level_plan(shape, axes, (as_wavelet("cdf97"),) * len(axes), (mode,) * len(axes))
             self._check_adjoints(plan, draw_samples(shape, "float32").astype(dtype), 4 * _HALVES[dtype])
+
+    # --- Two levels at a time. ---
+
+    def _check_levels(self, plan: TransformPlan, dtype: str, *, are_joined: bool = True) -> None:
+        """Compare several levels with the reference engine; the inverse runs on coefficients of its own."""
+        reference = get_engine("reference")
+        tolerance = (
+            4 * _HALVES[dtype] if dtype in _HALVES else relative_tolerance(dtype, plan.wavelets, len(plan.levels))
+        )
+        x = draw_samples(plan.shape, "float64", sum(plan.shape)).astype(dtype)
+        for direction in ("forward", "inverse"):
+            chain = self.engine.find_chain(plan.levels, direction, x.dtype, True)
+            assert chain is not None
+            assert ((0,) in chain.shapes) == are_joined
+        low, details = reference.forward_all(plan, x.astype(np.float64))
+        most = max(largest(x.astype(np.float64)), largest(low), *map(largest, details))
+        found, bands = self.engine.forward_all(plan, x)
+        assert_close(found.astype(np.float64), low, tolerance, most, (dtype, plan))
+        for own, expected in zip(bands, details, strict=True):
+            assert own.keys() == expected.keys()
+            for key, band in own.items():
+                assert band.dtype == dtype
+                assert_close(band.astype(np.float64), expected[key], tolerance, most, (key, dtype, plan))
+        noise = [
+            {key: draw_samples(band.shape, "float64", n).astype(dtype) for n, (key, band) in enumerate(level.items())}
+            for level in details
+        ]
+        wide = [{key: band.astype(np.float64) for key, band in level.items()} for level in noise]
+        restored = reference.inverse_all(plan, low.astype(dtype).astype(np.float64), wide)
+        y = self.engine.inverse_all(plan, low.astype(dtype), noise)
+        assert y.dtype == dtype
+        assert_close(y.astype(np.float64), restored, tolerance, largest(restored), ("inverse", dtype, plan))
+
+    @contextmanager
+    def _join_levels(self, launch: Launch | None, *, cuts: bool = True) -> Iterator[None]:
+        """Run two levels at a time where a kernel can, and walk exactly the given number of coarse pairs."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self.engine, "least_cascade", 1)
+            patch.setattr(self.engine, "cascade_override", launch)
+            if cuts:
+                patch.setattr(Launch, "choose_chunks", _cut_evenly)
+            self.engine.forget_kernels()
+            yield
+        self.engine.forget_kernels()
+
+    @pytest.mark.parametrize(("pairs", "chunk"), [(2, 1), (2, 5), (4, 3)])
+    def test_two_levels_at_a_time(self, pairs: int, chunk: int) -> None:
+        ahead = 2 if self.engine.device.dialect.is_staging else 0
+        with self._join_levels(Launch(pairs, ahead, chunk, 1, False)):
+            for shape, axes, name, levels in (
+                ((36, 256), (0, 1), "cdf97", 2),
+                # the last strip begins inside the one before it, and a third level is left over
+                ((40, 528), (0, 1), "cdf97", 3),
+                ((2, 32, 320), (1, 2), "cdf53", 2),
+            ):
+                wavelets = (as_wavelet(name),) * 2
+                self._check_levels(transform_plan(shape, axes, wavelets, ("whole",) * 2, levels), "float32")
+
+    @pytest.mark.parametrize("dtype", ["float16", "float64"])
+    def test_two_levels_at_a_time_of_other_numbers(self, dtype: str) -> None:
+        with self._join_levels(None, cuts=False):
+            plan = transform_plan((48, 512), (0, 1), (as_wavelet("cdf97"),) * 2, ("whole",) * 2, 2)
+            self._check_levels(plan, dtype)
+
+    @pytest.mark.parametrize("channels", [2, 3])
+    def test_two_levels_at_a_time_of_channels(self, channels: int) -> None:
+        is_vectorised = "-cl-opt-disable" not in os.environ.get("PYOPENCL_BUILD_OPTIONS", "")
+        if channels == 3 and is_vectorised and not self.engine.device.is_gpu:
+            pytest.skip(
+                "PoCL's vectoriser ends the process on a kernel with so many registers, which only GPUs are given"
+            )
+        with self._join_levels(None, cuts=False):
+            plan = transform_plan((36, 140, channels), (0, 1), (as_wavelet("cdf97"),) * 2, ("whole",) * 2, 2)
+            self._check_levels(plan, "float32")
+
+    def test_one_level_by_the_kernel_of_two(self) -> None:
+        ahead = 1 if self.engine.device.dialect.is_staging else 0
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(device_engine, "suits_one_level", lambda *_: True)
+            for pairs, chunk, dtype in ((2, 2, "float32"), (4, 99, "float32"), (4, 3, "float16")):
+                with self._join_levels(Launch(pairs, ahead, chunk, 1, False)):
+                    for shape, axes in (((36, 528), (0, 1)), ((2, 32, 320), (1, 2))):
+                        plan = transform_plan(shape, axes, (as_wavelet("cdf97"),) * 2, ("whole",) * 2, 1)
+                        self._check_levels(plan, dtype, are_joined=False)
+
+    def test_levels_that_do_not_go_together(self) -> None:
+        with self._join_levels(None, cuts=False):
+            for shape, axes, mode in (
+                ((36, 252), (0, 1), "symmetric"),
+                ((38, 256), (0, 1), "whole"),
+                ((36, 254), (0, 1), "whole"),
+                ((36, 64), (0, 1), "whole"),
+                ((36, 256, 5), (0, 1), "whole"),
+            ):
+                plan = transform_plan(shape, axes, (as_wavelet("cdf97"),) * 2, (mode,) * 2, 2)
+                self._check_levels(plan, "float32", are_joined=False)
 
     # --- Layouts. ---
 
