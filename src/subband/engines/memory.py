@@ -2,8 +2,9 @@
 
 The first touch of fresh memory costs the kernel of the operating system more time than a wavelet level costs us, and a
 large array is fresh memory every time: the C library hands its pages back as soon as it is freed. So the last few
-large blocks are kept and lent again, though never more than results have needed at one time. A block comes back when
-the array and all its views are gone.
+large blocks are kept and lent again, though no more than results have needed at one time. The levels of a large
+transform need blocks of more sizes than there are at one time; what was given back and is asked for again is kept from
+then on, up to a quarter more. A block comes back when the array and all its views are gone.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ _LINE, _HUGE = 64, 2 << 20
 
 #: No more than this is kept.
 _LIMIT = _read_limit()
+
+#: The part of what results have needed at one time that may be kept beside it.
+_BESIDE = 4
 
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -122,7 +126,8 @@ class _Loan(np.ndarray[Any, Any]):
 def release_memory() -> None:
     """Free the memory that is kept for later results, on the host and on devices.
 
-    Never is more kept than results have needed at one time, nor more than ``SUBBAND_KEEP_BYTES`` (by default 1 GiB).
+    Never is more kept than results have needed at one time, and a quarter of that if earlier calls had to ask for it
+    again, nor more than ``SUBBAND_KEEP_BYTES`` (by default 1 GiB).
     What was prepared for the shapes and wavelets used last is forgotten too, and made again when it is needed.
 
     Examples
@@ -160,6 +165,9 @@ class _Store:
         self._kept = 0  # bytes of the free blocks
         self._lent = 0
         self._most_lent = 0
+        self._forgotten: set[int] = set()  # sizes of blocks that were freed
+        self._asked_again: set[int] = set()  # those that were asked for afterwards
+        self._missed = 0  # bytes that were given back, and asked for again
 
     def lend(self, size: int) -> _Block:
         return self.lend_all([_round_up(size)])[0]
@@ -171,20 +179,28 @@ class _Store:
             self._sort_in()
             try:
                 for size in sizes:
-                    fitting = self._free.get(size)
+                    fitting = self._free.get(size) or self._find_larger(size)
                     if fitting:
                         block = fitting.pop()
                         self._kept -= block.kept
+                        self._missed += block.size - block.kept
                     else:
                         block = _make_block(size)
-                    self._lent += size
+                        self._missed += self._count_missed(size)
+                    self._lent += block.size
                     blocks.append(block)
             except MemoryError:
                 self._returned += blocks
                 raise
             self._most_lent = max(self._most_lent, self._lent)
-            self._forget(self._most_lent - self._lent)
+            self._missed = min(self._missed, self._most_lent // _BESIDE)
+            self._forget(self._most_lent - self._lent + self._missed)
         return blocks
+
+    def _find_larger(self, size: int) -> list[_Block] | None:
+        """Return the free blocks of the least size that is larger, but not by half: better than fresh memory."""
+        sizes = [other for other, blocks in self._free.items() if size < other <= size + size // 2 and blocks]
+        return self._free[min(sizes)] if sizes else None
 
     def take_back(self, block: _Block) -> None:
         # Python may collect an array in the middle of any of these calls; then the block waits for the next one
@@ -199,11 +215,22 @@ class _Store:
         with self._lock:
             self._sort_in()
             self._forget(0)
-            self._most_lent = self._lent
+            self._most_lent, self._missed = self._lent, 0
+            self._forgotten.clear()
+            self._asked_again.clear()
 
     def renew_lock(self) -> None:
         """Replace the lock in a child process after a fork."""
         self._lock = threading.Lock()
+
+    def _count_missed(self, size: int) -> int:
+        """Return how many bytes of a new block were given back before: none the first time, for calls may differ."""
+        if size not in self._forgotten:
+            return 0
+        self._forgotten.remove(size)
+        is_missed = size in self._asked_again
+        self._asked_again.add(size)
+        return size if is_missed else 0
 
     def _sort_in(self) -> None:
         while self._returned:
@@ -228,6 +255,7 @@ class _Store:
                 self._kept -= blocks[0].forget(self._kept - room)
                 if not blocks[0].kept:
                     blocks.pop(0)
+                    self._forgotten.add(size)
             else:
                 del self._free[size]
 

@@ -134,7 +134,11 @@ def _tabulate(steps: Sequence[_Step], slots: Sequence[Known]) -> tuple[int, Arra
 
 
 def _share_scratch(steps: Sequence[_Step], others: set[Known]) -> tuple[dict[Known, int], int]:
-    """Return where in scratch memory its arrays begin, and its size; those not in use at once may overlap."""
+    """Return where in scratch memory its arrays begin, and its size; those not in use at once may overlap.
+
+    Not if several threads compute: what one core has written takes another several times as long to write over.
+    """
+    is_shared = any(job.is_large for job, _ in steps)
     uses: dict[Known, list[int]] = {}
     for number, (_, arrays) in enumerate(steps):
         for known in arrays:
@@ -147,7 +151,7 @@ def _share_scratch(steps: Sequence[_Step], others: set[Known]) -> tuple[dict[Kno
         start = 0
         for other in sorted(offsets, key=lambda other: offsets[other]):
             is_apart = uses[other][-1] < uses[known][0] or uses[known][-1] < uses[other][0]
-            if not is_apart and offsets[other] < start + rooms[known]:
+            if (is_shared or not is_apart) and offsets[other] < start + rooms[known]:
                 start = max(start, offsets[other] + rooms[other])
         offsets[known] = start
     return offsets, max((offsets[known] + room for known, room in rooms.items()), default=0)

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from subband.engines import memory
 from subband.engines.memory import _Store, allocate, prepare_allocation, release_memory
 
 FLOATS = np.dtype(np.float32)
@@ -68,8 +69,6 @@ def test_released_memory_is_gone():
     array = allocate(LARGE, FLOATS)
     del array
     release_memory()
-    from subband.engines import memory
-
     assert memory._store._kept == 0
 
 
@@ -104,7 +103,34 @@ def test_of_a_large_block_no_more_is_given_back_than_is_too_much():
     assert not large[14 << 20 :].any()
     store.take_back(small)
     assert store.lend(16 << 20) is large
-    assert store._kept == 0
+    # what was given back of it is asked for again: from now on there is room for both
+    assert store._kept == 1 << 20
+
+
+def test_sizes_that_come_again_are_kept_up_to_a_quarter_more(monkeypatch):
+    """The blocks of five levels, of which one is given back before the last ones are asked for."""
+    made = []
+    make_block = memory._make_block
+    monkeypatch.setattr(memory, "_make_block", lambda size: made.append(size) or make_block(size))
+    store = _Store()
+    for turn in range(8):
+        made.clear()
+        first = store.lend_all([4 << 20, 4 << 20])
+        store.take_back(first.pop())
+        first += store.lend_all([1 << 20, 1 << 20])
+        for block in first:
+            store.take_back(block)
+        assert not made or turn < 4
+        assert store._lent + store._kept <= (8 << 20) * 5 // 4
+    assert store._most_lent == 8 << 20
+
+
+def test_what_comes_once_does_not_widen_what_is_kept():
+    store = _Store()
+    for size in (8, 4, 2, 1):
+        store.take_back(store.lend(size << 20))
+    assert store._kept <= 8 << 20
+    assert store._missed == 0
 
 
 @pytest.mark.parametrize("size", [1 << 16, 70_000, 100_001, (1 << 24) + 1])

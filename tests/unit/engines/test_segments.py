@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -114,3 +116,27 @@ def test_results_for_one_thread_use_memory_again_too():
         del bands
     assert made[2] == made[3]
     assert x.size < jobs.SMALL
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_scratch_is_used_again_unless_threads_share_the_jobs(monkeypatch, is_large):
+    """What one core has written takes another several times as long to write over."""
+    monkeypatch.setattr(jobs.Job, "is_large", is_large)
+    tabled = []
+    share_scratch = segments._share_scratch
+
+    def note(steps, others):
+        tabled.append((share_scratch(steps, others), steps))
+        return tabled[-1][0]
+
+    monkeypatch.setattr(segments, "_share_scratch", note)
+    x = draw_samples((256, 256)).astype(np.float32)
+    expected, replay = record(lambda: transform(x, 4, "bior4.4", "periodization"), [x])
+    (((offsets, size), _),) = tabled
+    spans = sorted((begin, begin + known.nbytes) for known, begin in offsets.items())
+    assert len(spans) == 3
+    overlap = any(begin < end for (_, end), (begin, _) in pairwise(spans))
+    assert overlap is not is_large
+    assert max(end for _, end in spans) <= size
+    for band, wanted in zip(flatten_bands(replay([x])), flatten_bands(expected), strict=True):
+        np.testing.assert_array_equal(band, wanted)

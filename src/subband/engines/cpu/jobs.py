@@ -17,15 +17,19 @@ from subband.engines.threads import count_threads, share_tasks
 from subband.schedule.sweeps import cut_range
 from subband.typing import Array
 
-__all__ = ["SMALL", "Job", "cut_rows", "cut_tasks"]
+__all__ = ["PART", "SMALL", "SMALL_BESIDE", "Job", "Work", "cut_rows", "cut_tasks"]
 
 _loops = Kernels("subband.engines.cpu.job_loops")
 
 #: Below this many samples, waking a second thread costs more than it saves.
 SMALL = 250_000
 
-#: The same for jobs beside a larger one: helpers that are awake look for news for a while before they sleep.
-SMALL_BESIDE = 30_000
+#: The same for jobs beside a larger one: helpers that are awake look for news for a while before they sleep, and what
+#: they wrote at the level before is in their caches.
+SMALL_BESIDE = 8_000
+
+#: Samples that each thread should have at least.
+PART = 4_000
 
 #: Samples of a task, so that a thread that is held up or wakes late leaves work to the others, and for which another
 #: thread is worth waking; but the smallest is at least this part of what each thread has to do.
@@ -42,7 +46,7 @@ _FINER = 2
 _INDICES = {3: (0, 1, 2, 2, 1), 5: (0, 1, 2, 3, 4)}
 
 
-class _Work(NamedTuple):
+class Work(NamedTuple):
     """How much a job has to do: images, rows and columns, how many images at a time, and columns of a task at least."""
 
     extent: tuple[int, int, int]
@@ -51,10 +55,12 @@ class _Work(NamedTuple):
 
     @property
     def samples(self) -> int:
+        """How many there are to compute."""
         return 4 * prod(self.extent) * self.channels
 
     def cut(self, threads: int, least: int) -> Array | None:
         """Return the boxes that so many threads share; None if one is enough, as for less than `least` samples."""
+        threads = min(threads, self.samples // PART)
         if self.samples < least or threads <= 1:
             return None
         count = min(max(self.samples // TASK, threads), threads * TASKS)
@@ -110,7 +116,7 @@ class Job:
         is_inverse: bool = False,
     ) -> None:
         images, rows, columns = extent
-        self._work = _Work((images // channels, rows, columns), channels, tile)
+        self._work = Work((images // channels, rows, columns), channels, tile)
         self._is_inverse = is_inverse
         self._tables = tuple(tables)  # of which the table has the addresses
         self._table = np.zeros((1, JOB), np.int64)
@@ -178,7 +184,7 @@ def _find_runner() -> Callable[..., Any]:
     return _loops.run_jobs.find_entry("int64[2C], addresses")
 
 
-def _share_jobs(works: Sequence[_Work]) -> Callable[..., object]:
+def _share_jobs(works: Sequence[Work]) -> Callable[..., object]:
     """Return what runs the table of some jobs, large ones by several threads."""
     entry = _loops.share_jobs.find_entry("int64[1C], int64, int64, int64[2C], addresses")
     run_box = _loops.run_box.find_address("int64*, int64")

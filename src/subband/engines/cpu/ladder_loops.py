@@ -30,9 +30,6 @@ __all__ = ["call_tick"]
 _WORD = ir.IntType(64)
 _BYTE = ir.IntType(8)
 
-# an instruction is written as it is below
-binding.initialize_native_asmparser()
-
 
 def __getattr__(name):
     if name.startswith("_") or name.count("__") != 2:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from subband.engines.cpu.loops import OPTIONS, clear, copy, copy_few, keep_apart, shift
+from subband.engines.cpu.loops import OPTIONS, clear, copy, copy_few, one_by_one, shift
 from subband.engines.cpu.mixtures import find_entry
 from subband.engines.cpu.program import (
     BEGIN,
@@ -54,17 +54,18 @@ def plan_samples(plans, part, goal, ints, start, n):
 @nb.njit(**OPTIONS)
 def _load_ends(line, row, ints, plans):
     """Write both ends of a row of samples to a line."""
-    keep_apart()
     index = shift(ints, ints[OUTSIDE])
     for part in range(2):
         plan = shift(plans, part * _PLAN)
         y, source = shift(line, plan[_GOAL]), shift(index, plan[_BEFORE])
         count = plan[_BEFORE_COUNT]
         for j in range(count):
+            one_by_one()
             y[j] = row[source[j]]
         copy_few(shift(y, count), shift(row, plan[_INSIDE]), plan[_INSIDE_COUNT])
         y, source = shift(y, count + plan[_INSIDE_COUNT]), shift(index, plan[_BEHIND])
         for j in range(plan[_BEHIND_COUNT]):
+            one_by_one()
             y[j] = row[source[j]]
 
 
@@ -86,7 +87,6 @@ def plan_coefficients(plans, part, goal, ints, start, n):
 @nb.njit(**OPTIONS)
 def _load_band_ends(line, span, low, high, ints, plans):
     """Write both ends of two rows of coefficients to two lines that lie `span` apart."""
-    keep_apart()
     index = shift(ints, ints[OUTSIDE])
     for number in range(4):
         plan = shift(plans, number * _PLAN)
@@ -94,11 +94,13 @@ def _load_band_ends(line, span, low, high, ints, plans):
         y, source = shift(line, plan[_GOAL] + member * span), shift(index, plan[_BEFORE])
         count = plan[_BEFORE_COUNT]
         for j in range(count):
+            one_by_one()
             found = source[2 * j]
             y[j] = low[found // 2] if found % 2 == 0 else high[found // 2]
         copy_few(shift(y, count), shift(high if member else low, plan[_INSIDE]), plan[_INSIDE_COUNT])
         y, source = shift(y, count + plan[_INSIDE_COUNT]), shift(index, plan[_BEHIND])
         for j in range(plan[_BEHIND_COUNT]):
+            one_by_one()
             found = source[2 * j]
             y[j] = low[found // 2] if found % 2 == 0 else high[found // 2]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numba as nb
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
@@ -31,6 +31,7 @@ __all__ = [
     "lift_both",
     "make_room",
     "misalignment",
+    "one_by_one",
     "room_for",
     "round_up",
     "scale",
@@ -46,6 +47,9 @@ LINE = 64
 # Loops that weave take so many pairs at a time, a multiple of what LLVM vectorises by: for a rest, done singly, it
 # would keep all weights in registers a second time.
 PAIRS = 32
+
+# an instruction is written as it is, here and there
+binding.initialize_native_asmparser()
 
 # Sums may be reordered and fused, but NaN and infinity keep their meaning.
 OPTIONS = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "nogil": True}
@@ -92,6 +96,17 @@ def keep_apart(typingctx):
         for argument in context.call_conv.get_arguments(builder.function):
             if isinstance(argument.type, ir.PointerType):
                 argument.add_attribute("noalias")
+        return context.get_dummy_value()
+
+    return nb.types.none(), codegen
+
+
+@intrinsic
+def one_by_one(typingctx):
+    """Leave a loop over a few numbers as it is: LLVM would gather them into vectors, or call the C library."""
+
+    def codegen(context, builder, signature, args):
+        builder.asm(ir.FunctionType(ir.VoidType(), []), "", "", [], side_effect=True)
         return context.get_dummy_value()
 
     return nb.types.none(), codegen
@@ -150,9 +165,12 @@ def _copy_whole(typingctx, y, x):
 def copy_few(y, x, n):
     """Write the numbers of `x`, which are few: to call the C library for them takes longer."""
     if n < WHOLE:
-        copy(y, x, n)
+        for k in range(n):
+            one_by_one()
+            y[k] = x[k]
         return
     for k in range(0, n - WHOLE, WHOLE):
+        one_by_one()
         _copy_whole(shift(y, k), shift(x, k))
     _copy_whole(shift(y, n - WHOLE), shift(x, n - WHOLE))
 
