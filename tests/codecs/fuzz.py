@@ -1,8 +1,9 @@
 """Decode damaged files: ``python tests/codecs/fuzz.py 20000`` makes as many, each from its number alone.
 
-The whole files come from four encoders: ours, OpenJPEG, OpenJPH and FFmpeg. Every damaged one has to end in a picture
-of the size that its header tells, with or without a warning, or in a `CodecError`, within bounded time and memory. What
-does not is told with its number; ``fuzz.py 1 --first NUMBER`` repeats it.
+The whole files come from four encoders: ours, OpenJPEG, OpenJPH and FFmpeg; ours have blocks of Part 1 and of Part 15,
+those of OpenJPH of Part 15. Every damaged one has to end in a picture of the size that its header tells, with or
+without a warning, or in a `CodecError`, within bounded time and memory. What does not is told with its number;
+``fuzz.py 1 --first NUMBER`` repeats it. ``fuzz.py 500000`` and ``fuzz.py 500000 --first 500000`` share a million.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import io
 import sys
 import warnings
-from collections import Counter
 from functools import lru_cache
 
 import av
@@ -149,7 +149,7 @@ def try_file(data: bytes) -> str:
     return result
 
 
-def run(count: int, first: int = 0, seconds: float | None = None) -> tuple[Counter[str], list[tuple[int, str]]]:
+def run(count: int, first: int = 0, seconds: float | None = None) -> fuzzing.Outcome:
     """Try files one after the other; see `fuzzing.run`."""
     # what is compiled on the way counts for no file
     for number in range(_FILES):

@@ -7,7 +7,6 @@ memory. What does not is told with its number; ``fuzz_vc2.py 1 --first NUMBER`` 
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from functools import lru_cache
 
 import fuzzing
@@ -149,7 +148,7 @@ def attempt(number: int) -> str:
     return try_stream(damage(make_stream(int(rng.integers(30))), rng))
 
 
-def run(count: int, first: int = 0, seconds: float | None = None) -> tuple[Counter[str], list[tuple[int, str]]]:
+def run(count: int, first: int = 0, seconds: float | None = None) -> fuzzing.Outcome:
     """Try streams and packets in turn; see `fuzzing.run`."""
     for number in range(30):  # what is compiled on the way counts for none
         try_stream(make_stream(number))

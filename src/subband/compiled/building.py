@@ -227,8 +227,12 @@ def _compile(module: str, function: str, kinds: str, symbol: str) -> tuple[bytes
     for definition in [*final.functions, *final.global_variables]:
         if not definition.is_declaration and definition.name != symbol:
             definition.linkage = "internal"
+        if is_pointer and definition.name == compiled.fndesc.llvm_func_name:
+            # its arguments are on the stack already: passed on, they would be read before they are written
+            definition.add_function_attribute("alwaysinline")
     machine = context.codegen()._tm
     passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(final, llvm.create_pass_builder(machine, llvm.PipelineTuningOptions()))
     _refuse_unknown(final, f"{module}.{function}")

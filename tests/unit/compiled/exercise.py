@@ -91,13 +91,16 @@ def _denoise() -> None:
     volume = np.stack([grey[:64, :64]] * 16)
     for kind in ("uint8", "float32"):
         subband.denoise(volume.astype(kind), channel_axis=None)
+    for kind in ("float32", "float64"):
+        subband.denoise(grey[0].astype(kind))
 
 
 def _follow() -> None:
     colours = photograph()[:256, :256]
     for image in (colours[..., 1], colours, colours.astype(np.uint16) * 257):
         for method in list_methods():
-            list(process_frames([image] * 3, Enhancer(Denoise(method.name), temporal=True)))
+            # light fades too
+            list(process_frames([image, image, image - image // 4], Enhancer(Denoise(method.name), temporal=True)))
 
 
 def _edit() -> None:

@@ -148,10 +148,15 @@ def pack_box(kind: str, content: bytes) -> bytes:
     >>> pack_box("xml ", b"<a/>").hex()
     '0000000c786d6c203c612f3e'
     """
-    name, length = kind.encode("latin-1"), len(content) + 8
+    return _begin_box(kind, len(content)) + content
+
+
+def _begin_box(kind: str, count: int) -> bytes:
+    """Return what stands before so many bytes of a box."""
+    name, length = kind.encode("latin-1"), count + 8
     if length < 1 << 32:
-        return length.to_bytes(4, "big") + name + content
-    return (1).to_bytes(4, "big") + name + (length + 8).to_bytes(8, "big") + content
+        return length.to_bytes(4, "big") + name
+    return (1).to_bytes(4, "big") + name + (length + 8).to_bytes(8, "big")
 
 
 @dataclass(frozen=True)
@@ -406,7 +411,8 @@ def write_jp2(codestream: bytes, header: Jp2Header, others: Sequence[bytes] = ()
     """Return a whole JP2 file around a codestream, or one of another brand; `others` are boxes that stand before it."""
     name = brand.encode("ascii")
     kind = pack_box("ftyp", name + bytes(4) + name)
-    return b"".join((SIGNATURE, kind, header.write(), *others, pack_box("jp2c", codestream)))
+    begin = _begin_box("jp2c", len(codestream))
+    return b"".join((SIGNATURE, kind, header.write(), *others, begin, codestream))
 
 
 def _read_mapping(content: bytes, palette: Palette | None) -> tuple[tuple[int, int | None], ...]:

@@ -175,7 +175,8 @@ def quantise_tiles(tiles: Sequence[TileBands], quantiser: Quantiser) -> tuple[Ar
         firsts = offset + count * (np.cumsum(layout.band_areas) - layout.band_areas)
         for band, values in zip(layout.bands, tile.bands, strict=True):
             if values.size:
-                scale = find_scale(band.kind, band.level, False) / quantiser.measure_step(band)
+                is_scaled = not quantiser.is_reversible
+                scale = find_scale(band.kind, band.level, False) / quantiser.measure_step(band) if is_scaled else 1.0
                 flat = values.reshape(-1, values.shape[2])
                 works.append((flat, scale, samples[offset : offset + values.size].reshape(flat.shape)))
             offset += values.size

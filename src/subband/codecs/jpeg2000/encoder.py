@@ -21,6 +21,7 @@ from subband.codecs.jpeg2000.packing import Packer
 from subband.codecs.jpeg2000.parameters import HIGH_THROUGHPUT_STREAM, CodingDefault, ComponentSize, ImageSize
 from subband.codecs.jpeg2000.rate_control import Target, allocate_passes, trace_curves
 from subband.codecs.jpeg2000.settings import Settings
+from subband.codecs.jpeg2000.single_layer import SingleLayerPacker
 from subband.codecs.jpeg2000.steps import Quantiser
 from subband.codecs.jpeg2000.streams import StreamWriter
 from subband.errors import ArgumentError
@@ -210,7 +211,8 @@ class Encoder:
         blocks = coded.blocks
         first_planes = self.settings.ht_passes[0] if self.settings.ht else blocks.planes - 1
         zero_planes = (guard_bits + coded.exponents - 2 - first_planes).astype(np.int32)
-        return Packer.from_layouts(
+        is_plain = self.settings.ht and blocks.ends.shape[1] == 1 and self._keeps_all
+        return (SingleLayerPacker if is_plain else Packer).from_layouts(
             self._layouts, zero_planes, blocks.ends, blocks.data, blocks.starts, self.settings.style_bits,
             sop=self.settings.sop, eph=self.settings.eph,
         )  # fmt: skip
@@ -383,12 +385,18 @@ class Encoder:
             mean = max(mean - 1 / 12, mean / 2)
         return mean * sum(component.samples.size for component in self.components)
 
+    @property
+    def _keeps_all(self) -> bool:
+        """Whether all passes are kept, in one layer."""
+        has_choice = self.settings.has_target and not (self.settings.ht and self.settings.ht_passes[1] == 1)
+        return self._count_layers() == 1 and not has_choice
+
     def _choose_passes(self, coded: Coded, packer: Packer, before: int, correction: float) -> Array:
         """Return the passes that each layer keeps; errors that are allowed are multiplied by the correction."""
         blocks = coded.blocks
         layers = self._count_layers()
         kind, values = self.settings.targets
-        if layers == 1 and (not kind or (self.settings.ht and self.settings.ht_passes[1] == 1)):
+        if self._keeps_all:
             return blocks.passes[None]
 
         def measure(kept: Array) -> int:

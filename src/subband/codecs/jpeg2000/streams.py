@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -35,6 +36,11 @@ _PART_BYTES = 14
 
 # What stands between the headers of a tile-part and its packets.
 _SOD = SOD.to_bytes(2, "big")
+
+# What CPython itself makes bytes with that are written to before anybody reads them.
+_allocate_bytes: Callable[[None, int], bytes] = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_char_p, ctypes.c_ssize_t
+)(("PyBytes_FromStringAndSize", ctypes.pythonapi))  # fmt: skip
 
 #: What stands behind the last tile.
 END = EOC.to_bytes(2, "big")
@@ -148,19 +154,19 @@ class StreamWriter:
         plan = self._plan(packer, kept, progressions, segments)
         lengths = plan.lengths.tolist()
         header += self.write_tile_lengths(lengths, [tiles[tile] for tile in plan.tiles.tolist()])
-        out = np.empty(len(header) + sum(lengths) + len(END), np.uint8)
+        stream, out = _make_bytes(len(header) + sum(lengths) + len(END))
         out[: len(header)] = np.frombuffer(header, np.uint8)
         out[-len(END) :] = np.frombuffer(END, np.uint8)
         self._fill(out, len(header), plan, packer, kept, tiles)
-        return out.tobytes()
+        return stream
 
     def write_tiles(self, packer: Packer, kept: Array, tiles: Sequence[int]) -> tuple[bytes, list[int]]:
         """Return tiles alone, which have these numbers, and the bytes of their parts."""
         plan = self._plan(packer, kept, None, None)
         lengths = plan.lengths.tolist()
-        out = np.empty(sum(lengths), np.uint8)
+        stream, out = _make_bytes(sum(lengths))
         self._fill(out, 0, plan, packer, kept, tiles)
-        return out.tobytes(), lengths
+        return stream, lengths
 
     def write_tile_lengths(self, lengths: Sequence[int], tiles: Sequence[int]) -> bytes:
         """Return the lengths of tile-parts, if they are wanted."""
@@ -247,6 +253,22 @@ class StreamWriter:
             PacketLengths(number, tuple(lengths[first : first + _PLT_LENGTHS].tolist())).write()
             for number, first in enumerate(range(0, len(lengths), _PLT_LENGTHS))
         )
+
+
+class _Writable:
+    """The memory of bytes that nobody else has seen yet, for NumPy."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        interface = np.frombuffer(data, np.uint8).__array_interface__
+        self.__array_interface__ = interface | {"data": (interface["data"][0], False)}
+
+
+def _make_bytes(count: int) -> tuple[bytes, Array]:
+    """Return bytes with any contents, and an array that writes to them; to copy a large array takes longer."""
+    data = _allocate_bytes(None, count)
+    # a single byte, and none, are objects that others have too
+    return data, np.asarray(_Writable(data)) if count > 1 else np.zeros(count, np.uint8)
 
 
 def _scatter(texts: Sequence[bytes], starts: Array, out: Array) -> None:

@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 
 from subband.codecs.jpeg2000.blocks import decode_blocks, encode_blocks
-from subband.codecs.jpeg2000.blocks.loops.ht_stuffing import unstuff_backward, unstuff_forward
+from subband.codecs.jpeg2000.blocks.loops.ht_stuffing import (
+    stuff_backward,
+    stuff_forward,
+    unstuff_backward,
+    unstuff_forward,
+)
+from subband.codecs.jpeg2000.blocks.loops.words import count_bits, keep_bits
 from subband.codecs.jpeg2000.blocks.styles import HIGH_THROUGHPUT
 
 
@@ -64,6 +70,73 @@ def test_a_damaged_neighbour_changes_nothing(seed):
     blocks.data[first] = np.frombuffer(rng.bytes(first.stop), np.uint8)
     out, _ = decode_all(blocks, table, len(samples), np.arange(2))
     np.testing.assert_array_equal(out[table[1, 0] :], samples[table[1, 0] :])
+
+
+def test_more_bytes_than_there_is_room_for_are_the_same():
+    """Noise takes more than the byte a sample for which there is room; blocks behind it move along."""
+    rng = np.random.default_rng(0)
+    samples = rng.integers(-(2**20), 2**20, (40, 64, 64), dtype=np.int32)
+    samples[::3] >>= 19
+    table = np.array([(4096 * number, 64, 64, 64, 0) for number in range(40)])
+    together = encode_blocks(samples.ravel(), table, HIGH_THROUGHPUT)
+    assert len(together.data) > samples.size
+    for number in range(40):
+        alone = encode_blocks(samples.ravel(), table[number : number + 1], HIGH_THROUGHPUT)
+        start = together.starts[number]
+        np.testing.assert_array_equal(together.data[start : start + len(alone.data)], alone.data)
+        assert together.ends[number].tolist() == alone.ends[0].tolist()
+        assert together.planes[number] == alone.planes[0] == int(np.abs(samples[number]).max()).bit_length()
+
+
+def test_blocks_of_nothing_have_no_passes():
+    samples = np.array([0] * 16 + [3] * 16, np.int32)
+    table = np.array([(0, 4, 4, 4, 0), (16, 4, 4, 4, 0)])
+    blocks = encode_blocks(samples, table, HIGH_THROUGHPUT, lowest=1, passes=3)
+    assert (blocks.planes.tolist(), blocks.passes.tolist(), blocks.ends.shape) == ([0, 2], [0, 3], (2, 3))
+    # whatever is asked for, there is no column that nobody has
+    assert encode_blocks(samples, table, HIGH_THROUGHPUT, lowest=2, passes=3).ends.shape == (2, 0)
+
+
+@nb.njit
+def measure(numbers, counts, bits, kept):
+    for k in range(numbers.size):
+        bits[k], kept[k] = count_bits(numbers[k]), keep_bits(numbers[k], counts[k])
+
+
+def test_words_are_measured_and_cut():
+    rng = np.random.default_rng(0)
+    numbers = (rng.integers(0, 2**31, 4000) >> rng.integers(0, 31, 4000)).tolist()
+    numbers += [2**n + more for n in range(31) for more in (-1, 0)] + [2**31 - 1]
+    counts = rng.integers(0, 32, len(numbers)).astype(np.int32)
+    bits, kept = np.empty((2, len(numbers)), np.int32)
+    measure(np.array(numbers, np.int32), counts, bits, kept)
+    assert bits.tolist() == [number.bit_length() for number in numbers]
+    assert kept.tolist() == [number & (1 << count) - 1 for number, count in zip(numbers, counts.tolist(), strict=True)]
+
+
+@nb.njit
+def run_stuffing(bits, total, out, back):
+    end = stuff_forward(bits, total, 1, out, 0)
+    return end, stuff_backward(bits, total, 15, 4, back)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bits_are_put_together_eight_bytes_at_a_time_as_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    # few of the bytes are the ones that matter, in half of the cases
+    values = np.arange(256) if seed % 2 else np.array([0, 3, 0x7F, 0x80, 0x90, 0xFE, 0xFF])
+    plain = rng.choice(values, 120).astype(np.uint8)
+    total = int(rng.integers(1, 800))
+    bits = np.unpackbits(plain, bitorder="little")[:total].tolist()
+    out, back = np.zeros((2, 400), np.uint8)
+    end, (count, byte, used) = run_stuffing(plain, total, out, back)
+    found = list_bits(out[:end], (), 0, False)
+    # a byte of ones that is left out is what a decoder goes on with
+    assert found[:total] == bits[: len(found)]
+    assert all(bits[len(found) :])
+    assert all(found[total:])
+    last = [byte >> bit & 1 for bit in range(used)]
+    assert list_bits(back[:count][::-1], (), 0x9F, True) + last == [1, 1, 1, 1, *bits]
 
 
 @nb.njit

@@ -11,6 +11,7 @@ import numpy as np
 from subband.codecs.jpeg2000.blocks.results import EncodedBlocks
 from subband.codecs.jpeg2000.blocks.styles import CAUSAL, HIGH_THROUGHPUT
 from subband.compiled import Kernels
+from subband.engines.memory import allocate
 from subband.engines.threads import get_threads, run_tasks
 from subband.errors import ArgumentError, DtypeError, ShapeError
 from subband.typing import Array
@@ -34,6 +35,9 @@ _MANY = 32
 
 # More do not fit the magnitude of a 32-bit sample, and of one that has the half below its lowest plane beside its sign.
 _MOST_PLANES, _MOST_HT_PLANES = 31, 29
+
+# Bytes of a high-throughput block for which there is room beyond one for each of its samples.
+_ROOM = 128
 
 # Passes of a high-throughput block: cleanup, and two that refine it.
 _HT_PASSES = 3
@@ -100,44 +104,72 @@ def encode_blocks(
     """
     style = _check_style(style)
     table = _check_table(table, _check_flat("samples", samples, (np.dtype(np.int32),)))
+    samples, table = _freeze(samples), _freeze(table)
+    if style & HIGH_THROUGHPUT:
+        return _encode_fast(samples, table, style, 0 if is_reversible else 1, lowest, passes)
     n = len(table)
     planes = np.zeros(n, np.int32)
     sizes, sums = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    samples, table = _freeze(samples), _freeze(table)
     run_tasks(lambda *task: _encoding.count_planes(samples, table, *task, planes, sums), _share(table, style))
-    highest = int(planes.max(initial=0))
-    is_ht = bool(style & HIGH_THROUGHPUT)
     order = None
-    if not is_ht and n >= _MANY:
+    if n >= _MANY:
         # two blocks are encoded at the same time as long as both have something left
         order = np.argsort(-sums, kind="stable")
         table, planes = _freeze(table[order]), planes[order]
-    if highest > (most := _MOST_HT_PLANES if is_ht else _MOST_PLANES):
-        worst = int(np.abs(samples.astype(np.int64)).max())
-        raise ArgumentError(
-            f"samples hold a magnitude of {worst}, {highest} bits; {most} are the most that can be coded"
-        )
-    lowest, counts = _check_passes(lowest, passes, n) if is_ht else (planes, 3 * planes - 2)
-    # what has nothing above its lowest plane has no passes
-    counts = np.where(planes > (lowest if is_ht else 0), counts, 0).astype(np.int32)
+    _check_planes(samples, planes, _MOST_PLANES)
+    counts = np.where(planes > 0, 3 * planes - 2, 0).astype(np.int32)
     ends = np.zeros((n, int(counts.max(initial=0))), np.int32)
     gains = np.zeros(ends.shape, np.float64)
     parts: dict[int, Array] = {}
     half = 0 if is_reversible else 1
 
     def work(first: int, last: int) -> None:
-        if is_ht:
-            parts[first] = _ht_encoding.encode_range(
-                samples, table, first, last, style, half, lowest, counts, ends, gains, sizes
-            )
-        else:
-            parts[first] = _encoding.encode_range(samples, table, first, last, style, half, planes, ends, gains, sizes)
+        parts[first] = _encoding.encode_range(samples, table, first, last, style, half, planes, ends, gains, sizes)
 
     run_tasks(work, _share(table, style))
     data = np.concatenate([parts[first] for first in sorted(parts)]) if parts else np.empty(0, np.uint8)
     starts = np.cumsum(sizes) - sizes
     back = slice(None) if order is None else np.argsort(order)
     return EncodedBlocks(data, starts[back], planes[back], counts[back], ends[back], gains[back])
+
+
+def _encode_fast(
+    samples: Array, table: Array, style: int, half: int, lowest: Array | int, passes: Array | int
+) -> EncodedBlocks:
+    """Encode high-throughput blocks; see `encode_blocks`."""
+    n = len(table)
+    lowest, counts = _check_passes(lowest, passes, n)
+    planes, sizes = np.zeros(n, np.int32), np.zeros(n, np.int64)
+    ends = np.zeros((n, int(counts.max(initial=0))), np.int32)
+    gains = np.zeros(ends.shape, np.float64)
+    tasks = _share(table, style)
+    # a byte for each sample is enough for photographs of eight bits, and memory that is used again costs nothing
+    edges = np.append(0, np.cumsum(table[:, 2] * table[:, 3] + _ROOM))
+    rooms = allocate((int(edges[-1]),), np.dtype(np.uint8))
+    parts: dict[int, Array] = {}
+
+    def work(first: int, last: int) -> None:
+        room = rooms[edges[first] : edges[last]]
+        larger = _ht_encoding.encode_range(
+            samples, table, first, last, style, half, lowest, _MOST_HT_PLANES, counts, planes, ends, gains, sizes, room
+        )
+        parts[first] = larger if larger.size else room[: sizes[first:last].sum()]
+
+    run_tasks(work, tasks)
+    _check_planes(samples, planes, _MOST_HT_PLANES)
+    data = allocate((int(sizes.sum()),), np.dtype(np.uint8))
+    if tasks:
+        np.concatenate([parts[first] for first, _ in tasks], out=data)
+    most = int(counts.max(initial=0))
+    return EncodedBlocks(data, np.cumsum(sizes) - sizes, planes, counts, ends[:, :most], gains[:, :most])
+
+
+def _check_planes(samples: Array, planes: Array, most: int) -> None:
+    if (highest := int(planes.max(initial=0))) > most:
+        worst = int(np.abs(samples.astype(np.int64)).max())
+        raise ArgumentError(
+            f"samples hold a magnitude of {worst}, {highest} bits; {most} are the most that can be coded"
+        )
 
 
 def decode_blocks(
@@ -308,7 +340,8 @@ def _check_counts(name: str, array: Array, n: int) -> Array:
 
 def _check_passes(lowest: Array | int, passes: Array | int, n: int) -> tuple[Array, Array]:
     """Return the lowest planes and numbers of passes of high-throughput blocks, one for each."""
-    lowest, passes = (np.ascontiguousarray(np.broadcast_to(each, n), np.int32) for each in (lowest, passes))
+    # copies, because Numba would compile once more for what cannot be written to
+    lowest, passes = (np.array(np.broadcast_to(each, n), np.int32) for each in (lowest, passes))
     is_wrong = (lowest < 0) | (passes < 1) | (passes > _HT_PASSES) | (passes > 1) & (lowest < 1)
     if np.any(is_wrong):
         row = int(np.argmax(is_wrong))

@@ -1,7 +1,8 @@
-"""The compiled loop that writes the headers of packets of an image of one layer.
+"""The compiled loops that write the packets of an image of one layer.
 
-Each block is there with one pass, or not at all. `subband.codecs.jpeg2000.loops.packing` writes any number of layers
-and passes, and looks at everything once to measure and once to write. Video has no time for that.
+Each block is there with one pass, or not at all, and the blocks of a packet follow each other.
+`subband.codecs.jpeg2000.loops.packing` writes any number of layers and passes, and looks at everything once to measure
+and once to write. High-throughput blocks are coded in less time than that.
 
 References
 ----------
@@ -13,9 +14,10 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from subband.codecs.jpeg2000.blocks.loops.bits import copy_bytes
 from subband.compiled.compiling import stored
 
-__all__ = ["write_headers"]
+__all__ = ["copy_bodies", "copy_headers", "write_headers"]
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
 
@@ -78,8 +80,8 @@ def _put_leaf(out, at, byte, free, values, lows, path, depth, threshold):
 
 
 @stored(**_OPTIONS)
-def write_headers(precincts, cells, zero_planes, sizes, out, ends):
-    """Write the headers of all precincts one behind the other, without markers.
+def write_headers(precincts, cells, zero_planes, sizes, starts, out, ends, bodies):
+    """Write the headers of all precincts one behind the other, without markers, and find what goes behind each.
 
     Parameters
     ----------
@@ -91,10 +93,14 @@ def write_headers(precincts, cells, zero_planes, sizes, out, ends):
         Empty bit planes above the first that holds anything.
     sizes : int32[blocks]
         Bytes of each block, 0 for one that is not there.
+    starts : int64[blocks]
+        Where those of each begin.
     out : uint8[:]
         Takes the headers.
     ends : int64[n]
         Takes where each ends.
+    bodies : int64[n, 2]
+        Takes where the bytes of its blocks begin, and where they end.
     """
     most = 1
     for cell in range(cells.shape[0]):
@@ -106,10 +112,14 @@ def write_headers(precincts, cells, zero_planes, sizes, out, ends):
     for precinct in range(precincts.shape[0]):
         byte, free = 0, 8
         is_empty = True
+        bodies[precinct, 0], bodies[precinct, 1] = 0, 0
         for cell in range(precincts[precinct, 0], precincts[precinct, 0] + precincts[precinct, 1]):
             first = cells[cell, 0]
             for block in range(first, first + cells[cell, 1] * cells[cell, 2]):
                 if sizes[block] > 0:
+                    if is_empty:
+                        bodies[precinct, 0] = starts[block]
+                    bodies[precinct, 1] = starts[block] + sizes[block]
                     is_empty = False
         at, byte, free = _put(out, at, byte, free, 0 if is_empty else 1, 1)
         for cell in range(precincts[precinct, 0], precincts[precinct, 0] + precincts[precinct, 1]):
@@ -157,3 +167,35 @@ def write_headers(precincts, cells, zero_planes, sizes, out, ends):
             out[at] = byte
             at += 1
         ends[precinct] = at
+
+
+@stored(**_OPTIONS)
+def copy_headers(headers, ends, offsets, numbers, markers, out, goals):
+    """Write each header at its offset, with the markers around it; `goals` takes where its body begins."""
+    start = 0
+    for precinct in range(len(ends)):
+        at = offsets[precinct]
+        if markers & 1:
+            number = numbers[precinct]
+            out[at], out[at + 1], out[at + 2], out[at + 3] = 0xFF, 0x91, 0, 4
+            out[at + 4], out[at + 5] = number >> 8 & 255, number & 255
+            at += 6
+        copy_bytes(headers, start, ends[precinct] - start, out, at)
+        at += ends[precinct] - start
+        if markers & 2:
+            out[at], out[at + 1] = 0xFF, 0x92
+            at += 2
+        goals[precinct] = at
+        start = ends[precinct]
+
+
+@stored(**_OPTIONS)
+def copy_bodies(data, bodies, edges, goals, first, last, out):
+    """Write the bytes `first` … `last` of all bodies, of which each has those between two `edges`."""
+    precinct = np.searchsorted(edges, first, "right") - 1
+    while first < last:
+        stop = min(edges[precinct + 1], last)
+        within = first - edges[precinct]
+        copy_bytes(data, bodies[precinct, 0] + within, stop - first, out, goals[precinct] + within)
+        first = stop
+        precinct += 1

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numba as nb
 
-from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, count_trailing
-from subband.codecs.jpeg2000.blocks.loops.columns import OWN, SIGNED, count_strips, gather, locate
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, count_trailing
+from subband.codecs.jpeg2000.blocks.loops.columns import OWN, SIGNED, count_strips, find_sign, open_strip
 from subband.codecs.jpeg2000.blocks.loops.contexts import (
     AROUND,
     RUN,
     SELF,
     SELVES,
-    SIGN_CONTEXTS,
     SIGNIFICANCE,
     UNIFORM,
     VISITS,
@@ -31,16 +30,7 @@ def decode_cleanup(arrays, shape, below, value, is_causal, data):
     zeros, width, stripes = shape
     interval, code, margin, waiting = take_margin(registers)
     for strip in range(count_strips(width, stripes)):
-        stripe, at, first, across = locate(strip, width)
-        keep = ~nb.int64(VISITS)
-        if stripe == stripes - 1:
-            keep |= below
-        gather(columns, at, width + 2, across, is_causal, words)
-        left = nb.int64(0)
-        for column in range(across):
-            word = nb.int64(words[column])
-            left |= nb.int64((word | word >> 16) & SELVES != SELVES) << column
-            columns[at + column] &= keep
+        at, first, keep, left = open_strip(columns, words, shape, strip, below, is_causal)
         while left != 0:
             column = count_trailing(left)
             left &= left - 1
@@ -74,7 +64,7 @@ def decode_cleanup(arrays, shape, below, value, is_causal, data):
                 if bit:
                     # a third of the shift is the row
                     magnitudes[first + 4 * column + (shift * 11 >> 5)] = value
-                    context = nb.int64(address(SIGN_CONTEXTS)[(here & 0xAA) | ((here >> 33) & 0x55)])
+                    context = find_sign(here)
                     sign, interval, code, margin, waiting = decode_symbol(
                         context >> 1, contexts, interval, code, margin, waiting, registers, data
                     )

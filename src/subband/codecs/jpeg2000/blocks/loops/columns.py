@@ -10,7 +10,15 @@ from __future__ import annotations
 import numba as nb
 
 from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address
-from subband.codecs.jpeg2000.blocks.loops.contexts import REFINED, SELF, SELVES, VISITED, VISITS, ZERO_CONTEXTS
+from subband.codecs.jpeg2000.blocks.loops.contexts import (
+    REFINED,
+    SELF,
+    SELVES,
+    SIGN_CONTEXTS,
+    VISITED,
+    VISITS,
+    ZERO_CONTEXTS,
+)
 
 __all__ = [
     "OWN",
@@ -21,8 +29,10 @@ __all__ = [
     "describe_block",
     "find_around",
     "find_candidates",
+    "find_sign",
     "gather",
     "locate",
+    "open_strip",
 ]
 
 #: The most columns of a strip.
@@ -86,6 +96,33 @@ def gather(columns, at, pitch, count, is_causal, words):
         word |= (columns[above + 1] & _LOWER) >> 11
         word |= (columns[below - 1] & upper) << 11 | (columns[below] & upper) << 12
         words[k] = word | (columns[below + 1] & upper) << 13
+
+
+@nb.njit(forceinline=True, **OPTIONS)
+def open_strip(columns, words, shape, strip, below, is_causal):
+    """Gather the words of a strip for the cleanup pass, and forget which coefficients were visited.
+
+    Returns where its columns and its magnitudes begin, the bits of a column that are kept, and which columns have
+    something left.
+    """
+    _, width, stripes = shape
+    stripe, at, first, across = locate(strip, width)
+    keep = ~nb.int64(VISITS)
+    if stripe == stripes - 1:
+        keep |= below
+    gather(columns, at, width + 2, across, is_causal, words)
+    left = nb.int64(0)
+    for column in range(across):
+        word = nb.int64(words[column])
+        left |= nb.int64((word | word >> 16) & SELVES != SELVES) << column
+        columns[at + column] &= keep
+    return at, first, keep, left
+
+
+@nb.njit(forceinline=True, **OPTIONS)
+def find_sign(word):
+    """Return twice the context of the sign of the coefficient a word is shifted to, plus the inverting bit."""
+    return nb.int64(address(SIGN_CONTEXTS)[(word & 0xAA) | ((word >> 33) & 0x55)])
 
 
 @nb.njit(forceinline=True, **OPTIONS)

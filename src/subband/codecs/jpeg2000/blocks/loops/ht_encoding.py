@@ -7,10 +7,11 @@ import numpy as np
 
 from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, address, copy_bytes
 from subband.codecs.jpeg2000.blocks.loops.ht_contexts import find_pitch
-from subband.codecs.jpeg2000.blocks.loops.ht_listing import list_quads
+from subband.codecs.jpeg2000.blocks.loops.ht_listing import FIELDS, LONGS, list_quads
 from subband.codecs.jpeg2000.blocks.loops.ht_refinement import write_magnitudes, write_significance
 from subband.codecs.jpeg2000.blocks.loops.ht_stuffing import stuff_backward, stuff_forward
 from subband.codecs.jpeg2000.blocks.loops.ht_tables import MEL_EXPONENTS
+from subband.codecs.jpeg2000.blocks.loops.words import count_bits
 from subband.codecs.jpeg2000.blocks.styles import CAUSAL
 from subband.compiled.compiling import stored
 
@@ -18,87 +19,99 @@ __all__ = ["encode_range"]
 
 
 @stored(**STORED)
-def encode_range(samples, table, first, last, style, half, lowest, passes, ends, gains, sizes):
-    """Encode the blocks `first` … `last` and return their bytes, one block behind the other.
+def encode_range(
+    samples, table, first, last, style, half, lowest, most_planes, passes, planes, ends, gains, sizes, room
+):
+    """Encode the blocks `first` … `last`, one behind the other.
 
     The cleanup pass of a block holds its planes from `lowest` up; there may be two passes more for the plane below.
-    Writes where each pass ends, by how much it lowers the squared error if there are several, and how many bytes a
-    block has.
+    Writes how many planes a block has, where each pass ends, by how much it lowers the squared error if there are
+    several, and how many bytes a block has; `passes` becomes 0 where nothing is above the lowest plane, or more than
+    `most_planes` are there. The bytes go to `room`; if there are more, all of them are returned, else nothing.
     """
-    area, across = 1, 1
+    area = 1
     for block in range(first, last):
         area = max(area, (table[block, 2] + 1) * find_pitch(table[block, 3] + 1))
-        across = max(across, table[block, 3] + 1)
     values = np.empty(area, np.uint32)
     marks = np.empty(3 * area + 16, np.uint8)
-    # two rows of quads with an empty one before and behind, and what is known of one row and of one pair of quads
-    scratch = np.empty((3, across + 8), np.int64)
-    pair = np.empty((2, 4), np.int64)
+    fields, longs = np.empty(FIELDS, np.int32), np.empty(LONGS, np.int64)
     events = np.empty(2 * area + 16, np.uint8)
     # a sample has 32 bits at most, a codeword and an offset 15 for four samples
     bits, words = np.empty(4 * area + 64, np.uint8), np.empty(area + 64, np.uint8)
     runs, ends_of_words = np.empty(area + 64, np.uint8), np.empty(area + 64, np.uint8)
-    out = np.empty(8 * area + 256, np.uint8)
-    all_bytes = np.empty(area * (last - first) + 64, np.uint8)
+    out = room
     end = nb.int64(0)
     for block in range(first, last):
         height, width = table[block, 2], table[block, 3]
-        count = nb.int64(passes[block])
-        size = nb.int64(0)
+        plane = nb.int64(lowest[block])
+        planes[block] = _load(samples, table, block, plane, values)
+        count = nb.int64(passes[block]) if plane < planes[block] <= most_planes else nb.int64(0)
+        passes[block] = count
+        start = end
         if count > 0:
-            plane = nb.int64(lowest[block])
-            _load(samples, table, block, plane, values)
-            size = _write_cleanup(values, height, width, bits, words, events, runs, ends_of_words, scratch, pair, out)
-            ends[block, 0] = size
+            position, word_position, event_count = list_quads(values, height, width, bits, words, events, fields, longs)
+            # every byte takes seven bits or more, and an event one at most; of each other pass, two bits of a sample
+            out = _make_room(out, end, (position + word_position) // 7 + event_count + 2 * count * area // 7 + 64)
+            end = _write_cleanup(
+                bits, position, words, word_position, events, event_count, runs, ends_of_words, out, end
+            )
+            ends[block, 0] = end - start
         if count > 1:
             _load(samples, table, block, plane - 1, values)
-            size = write_significance(values, height, width, style & CAUSAL != 0, bits, marks, out, size)
-            ends[block, 1] = size
+            end = write_significance(values, height, width, style & CAUSAL != 0, bits, marks, out, end)
+            ends[block, 1] = end - start
             if count > 2:
-                size = write_magnitudes(values, height, width, bits, marks, runs, out, size)
-                ends[block, 2] = size
+                end = write_magnitudes(values, height, width, bits, marks, runs, out, end)
+                ends[block, 2] = end - start
             _measure_gains(samples, table, block, plane, half, marks, gains[block])
         for number in range(count, ends.shape[1]):
-            ends[block, number] = size
+            ends[block, number] = end - start
             gains[block, number] = gains[block, count - 1] if count > 0 else 0.0
-        if end + size > all_bytes.size:
-            larger = np.empty(2 * all_bytes.size + size, np.uint8)
-            copy_bytes(all_bytes, nb.int64(0), end, larger, nb.int64(0))
-            all_bytes = larger
-        copy_bytes(out, nb.int64(0), size, all_bytes, end)
-        sizes[block] = size
-        end += size
-    return all_bytes[:end]
+        sizes[block] = end - start
+    return out[:end] if out.size > room.size else out[:0]
+
+
+@nb.njit(**OPTIONS)
+def _make_room(out, end, count):
+    """Return an array with room for so many bytes behind the first ones: the same, or a copy."""
+    if end + count <= out.size:
+        return out
+    larger = np.empty(2 * out.size + count, np.uint8)
+    copy_bytes(out, nb.int64(0), end, larger, nb.int64(0))
+    return larger
 
 
 @nb.njit(**OPTIONS)
 def _load(samples, table, block, plane, values):
-    """Write sign and magnitude of the samples of a block, without the planes below one, in rows of pairs of quads."""
+    """Write sign and magnitude of the samples of a block, without the planes below one, in rows of pairs of quads.
+
+    Returns how many planes it has with those.
+    """
     offset, stride, height, width = table[block, 0], table[block, 1], table[block, 2], table[block, 3]
     samples, values = address(samples), address(values)
     pitch = find_pitch(width)
     shift = nb.int32(plane)
+    every = nb.int32(0)
     for y in range(height):
         start, k = offset + y * stride, y * pitch
         for x in range(width):
             sample = nb.int32(samples[start + x])
             sign = nb.int32(sample >> nb.int32(31))
             magnitude = nb.int32(nb.int32(sample ^ sign) - sign)
+            every = nb.int32(every | magnitude)
             values[k + x] = nb.uint32(nb.int32(magnitude >> shift) | nb.int32(sample & nb.int32(-0x80000000)))
         for x in range(width, pitch):
             values[k + x] = 0
     if height % 2:
         for k in range(height * pitch, (height + 1) * pitch):
             values[k] = 0
+    return count_bits(every)
 
 
 @nb.njit(**OPTIONS)
-def _write_cleanup(values, height, width, bits, words, events, runs, back, scratch, pair, out):
-    """Write the cleanup pass of a block from the start of `out` on, and return how many bytes it has."""
-    position, word_position, count = list_quads(
-        values, height, width, bits, words, events, scratch[0], scratch[1], scratch[2], pair[0], pair[1]
-    )
-    at = stuff_forward(bits, position, nb.int64(1), out, nb.int64(0))
+def _write_cleanup(bits, position, words, word_position, events, count, runs, back, out, first):
+    """Write the bits of a cleanup pass as bytes, from one of `out` on, and return where they end."""
+    at = stuff_forward(bits, position, nb.int64(1), out, first)
     middle = at
     run_count, byte, free = _write_runs(events, count, runs)
     copy_bytes(runs, nb.int64(0), run_count, out, at)

@@ -26,6 +26,15 @@ def peek(bits, position):
 
 
 @nb.njit(**OPTIONS)
+def _peek_word(bits, position):
+    """Return all of the 64 bits from a position on."""
+    word = peek(bits, position)
+    if position & 7:
+        word = word & 0xFFFFFFFFFFFFFF | (peek(bits, position + 56) & 255) << 56
+    return word
+
+
+@nb.njit(**OPTIONS)
 def put(bits, position, number, count):
     """Write a number of up to 56 bits at a position whose byte is clean from there on; return the next position."""
     at = position >> 3
@@ -124,9 +133,7 @@ def stuff_forward(bits, total, fill, out, at):
     byte = nb.int64(0)
     while position < total:
         if count == 8 and position + 64 <= total:
-            word = peek(bits, position)
-            if position & 7:
-                word = word & 0xFFFFFFFFFFFFFF | (peek(bits, position + 56) & 255) << 56
+            word = _peek_word(bits, position)
             if not _has_ones(word):
                 store_word(out, at, word)
                 at += 8
@@ -159,6 +166,14 @@ def stuff_backward(bits, total, byte, used, out):
     position, k = nb.int64(0), nb.int64(0)
     is_large = True
     while position < total:
+        if used == 0 and position + 64 <= total:
+            word = _peek_word(bits, position)
+            if not _has_sevens(word):
+                store_word(out, k, word)
+                is_large = word >> 56 & 255 > 0x8F
+                k += 8
+                position += 64
+                continue
         there = min(8 - used, total - position)
         byte |= (peek(bits, position) & ((1 << there) - 1)) << used
         if is_large and used + there >= 7 and byte & 127 == 127:

@@ -13,11 +13,10 @@ from numba.extending import intrinsic
 
 from subband.codecs.jpeg2000.blocks.loops.bits import CHECKS, OPTIONS
 
-__all__ = ["find_highest", "measure_pair", "pack_pair", "unpack_pair", "unpack_whole_pair"]
+__all__ = ["unpack_pair", "unpack_whole_pair"]
 
-#: Which bit of a quad's fields is that of each of the eight samples, and which sample that of each bit of two quads.
+#: Which bit of a quad's fields is that of each of the eight samples.
 _BITS = (0, 2, 0, 2, 1, 3, 1, 3)
-_SAMPLES = (0, 4, 1, 5, 2, 6, 3, 7)
 
 _NUMBER = ir.IntType(32)
 _EIGHT, _FOUR, _TWO = (ir.VectorType(_NUMBER, count) for count in (8, 4, 2))
@@ -58,66 +57,7 @@ def _take_bits(builder, vector, shifts):
     return builder.and_(builder.lshr(vector, _fill(shifts)), _fill([1] * 8))
 
 
-def _load_magnitudes(builder, values, upper, lower):
-    """Return eight samples, their magnitudes, and which are significant, as ones."""
-    rows = [builder.load(_point(builder, values, index, _FOUR), align=4) for index in (upper, lower)]
-    samples = _pick(builder, rows[0], range(8), rows[1])
-    magnitudes = builder.and_(samples, _fill([0x7FFFFFFF] * 8))
-    return samples, magnitudes, builder.zext(builder.icmp_unsigned("!=", magnitudes, _fill([0] * 8)), _EIGHT)
-
-
-def _gather_bits(builder, ones):
-    """Return numbers that are 0 or 1 as the bits of two quads."""
-    flags = builder.trunc(_pick(builder, ones, _SAMPLES), ir.VectorType(ir.IntType(1), 8))
-    return builder.zext(builder.bitcast(flags, ir.IntType(8)), ir.IntType(64))
-
-
 if CHECKS:
-
-    @nb.njit(**OPTIONS)
-    def _load_ones(values, upper, lower, bit):
-        """Return a sample of two quads, and twice its magnitude less one."""
-        at = (lower if bit & 1 else upper) + 2 * (bit >> 2) + (bit >> 1 & 1)
-        sample = nb.int64(values[at])
-        return sample, max(2 * (sample & 0x7FFFFFFF) - 1, 0)
-
-    @nb.njit(**OPTIONS)
-    def measure_pair(values, upper, lower, tops, at, every, column):
-        """Return which samples of two quads are significant; each index is checked."""
-        found = nb.int64(0)
-        for number in range(2):
-            tops[at + number], every[column + number] = 0, 0
-        for bit in range(8):
-            _, ones = _load_ones(values, upper, lower, bit)
-            found |= nb.int64(ones > 0) << bit
-            side = ones << (32 * (bit >> 1 & 1))
-            every[column + (bit >> 2)] |= side
-            if bit & 1:
-                tops[at + (bit >> 2)] |= side
-        return found
-
-    @nb.njit(**OPTIONS)
-    def find_highest(values, upper, lower, first, second):
-        """Return a bit of each sample of two quads; each index is checked."""
-        found = nb.int64(0)
-        for bit in range(8):
-            _, ones = _load_ones(values, upper, lower, bit)
-            found |= (ones >> (second if bit >> 2 else first) & 1) << bit
-        return found
-
-    @nb.njit(**OPTIONS)
-    def pack_pair(values, upper, lower, first, second, known, numbers, lengths):
-        """Write the bits of the samples of two quads; each index is checked."""
-        for bit in range(8):
-            sample, ones = _load_ones(values, upper, lower, bit)
-            count = ((second if bit >> 2 else first) if ones else 0) - (known >> bit & 1)
-            number = (max(ones - 1, 0) | sample >> 31) & ((1 << count) - 1)
-            half = bit >> 1
-            if bit & 1:
-                numbers[half] |= number << lengths[half]
-                lengths[half] += count
-            else:
-                numbers[half], lengths[half] = number, count
 
     @nb.njit(**OPTIONS)
     def unpack_pair(quads, k, exponents, column, word_0, word_1, word_2, word_3, samples, upper, lower, tops, at):
@@ -155,72 +95,6 @@ if CHECKS:
             tops[at + number] = predicted
 
 else:
-
-    @intrinsic
-    def measure_pair(typingctx, values, upper, lower, tops, at, every, column):
-        """Return which samples of two quads are significant, as eight bits.
-
-        Writes twice the magnitudes less one: of the lower samples, as two halves of a number for each quad, and what
-        any sample on the left and on the right has.
-        """
-
-        def codegen(context, builder, signature, args):
-            values, upper, lower, tops, at, every, column = args
-            _, magnitudes, there = _load_magnitudes(builder, values, upper, lower)
-            ones = builder.sub(builder.shl(magnitudes, _fill([1] * 8)), there)
-            below = _pick(builder, ones, range(4, 8))
-            builder.store(below, _point(builder, tops, at, _FOUR), align=8)
-            either = builder.or_(below, _pick(builder, ones, range(4)))
-            builder.store(either, _point(builder, every, column, _FOUR), align=8)
-            return _gather_bits(builder, there)
-
-        number = nb.types.int64
-        return number(values, number, number, tops, number, every, number), codegen
-
-    @intrinsic
-    def find_highest(typingctx, values, upper, lower, first, second):
-        """Return a bit of twice the magnitude less one of each sample of two quads: which one, of either quad."""
-
-        def codegen(context, builder, signature, args):
-            values, upper, lower, first, second = args
-            _, magnitudes, there = _load_magnitudes(builder, values, upper, lower)
-            ones = builder.sub(builder.shl(magnitudes, _fill([1] * 8)), there)
-            return _gather_bits(builder, builder.lshr(ones, _join(builder, first, second)))
-
-        number = nb.types.int64
-        return number(values, *[number] * 4), codegen
-
-    @intrinsic
-    def pack_pair(typingctx, values, upper, lower, first, second, known, numbers, lengths):
-        """Write the bits of the samples of two quads with these exponents, less the known ones.
-
-        There are four numbers with their lengths: the left and the right samples of each quad.
-        """
-
-        def codegen(context, builder, signature, args):
-            values, upper, lower, first, second, known, numbers, lengths = args
-            samples, magnitudes, there = _load_magnitudes(builder, values, upper, lower)
-            mask = builder.sub(_fill([0] * 8), there)
-            flags = _join(builder, known, known)
-            left_out = _take_bits(builder, flags, [_SAMPLES.index(lane) for lane in range(8)])
-            counts = builder.sub(builder.and_(_join(builder, first, second), mask), left_out)
-            # twice what the magnitude has beyond one, and the sign
-            ones = _fill([1] * 8)
-            plain = builder.shl(builder.sub(magnitudes, ones), ones)
-            plain = builder.or_(plain, builder.lshr(samples, _fill([31] * 8)))
-            bits = builder.and_(plain, builder.sub(builder.shl(ones, counts), ones))
-            above, below = ([*range(4)], [*range(4, 8)])
-            shifts = builder.zext(_pick(builder, counts, above), _FOUR_LONG)
-            lower_bits = builder.shl(builder.zext(_pick(builder, bits, below), _FOUR_LONG), shifts)
-            joined = builder.or_(builder.zext(_pick(builder, bits, above), _FOUR_LONG), lower_bits)
-            none = ir.Constant(ir.IntType(64), 0)
-            builder.store(joined, _point(builder, numbers, none, _FOUR_LONG), align=8)
-            sums = builder.add(shifts, builder.zext(_pick(builder, counts, below), _FOUR_LONG))
-            builder.store(sums, _point(builder, lengths, none, _FOUR_LONG), align=8)
-            return context.get_dummy_value()
-
-        number = nb.types.int64
-        return nb.types.void(values, *[number] * 5, numbers, lengths), codegen
 
     @intrinsic
     def unpack_pair(

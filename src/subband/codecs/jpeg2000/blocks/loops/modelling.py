@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import numba as nb
 
-from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, count_trailing
-from subband.codecs.jpeg2000.blocks.loops.columns import OWN, SIGNED, count_strips, gather, locate
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, count_trailing
+from subband.codecs.jpeg2000.blocks.loops.columns import OWN, SIGNED, count_strips, find_sign, open_strip
 from subband.codecs.jpeg2000.blocks.loops.contexts import (
     AROUND,
     RUN,
     SELF,
     SELVES,
-    SIGN_CONTEXTS,
     SIGNIFICANCE,
     UNIFORM,
     VISITS,
@@ -59,12 +58,6 @@ def _join(bits, first):
     return joint
 
 
-@nb.njit(forceinline=True, **OPTIONS)
-def _find_sign(word):
-    """Return twice the context of the sign of the coefficient a word is shifted to, plus the inverting bit."""
-    return nb.int64(address(SIGN_CONTEXTS)[(word & 0xAA) | ((word >> 33) & 0x55)])
-
-
 @nb.njit(**OPTIONS)
 def list_significance(arrays, shape, plane, half, is_raw, is_causal, symbols, count):
     """List the symbols of the significance propagation pass."""
@@ -86,7 +79,7 @@ def list_significance(arrays, shape, plane, half, is_raw, is_causal, symbols, co
             mask = -bit
             # the second one stays only if there is a sign
             symbols[count] = 2 * nb.int64(zeros[around & AROUND]) + bit
-            symbols[count + 1] = sign if is_raw else _find_sign(around) ^ sign
+            symbols[count + 1] = sign if is_raw else find_sign(around) ^ sign
             count += 1 + bit
             total += (2 * (2 * nb.int64(magnitudes[first + k]) + half) - value) & mask
             found = (SELF | nb.int64(SELF) << 32 & -sign) << shift & mask
@@ -145,16 +138,7 @@ def list_cleanup(arrays, shape, below, plane, half, is_causal, symbols, count):
     value = 2 if plane == 0 and half == 0 else 3 << plane
     total = 0
     for strip in range(count_strips(width, stripes)):
-        stripe, at, first, across = locate(strip, width)
-        keep = ~nb.int64(VISITS)
-        if stripe == stripes - 1:
-            keep |= below
-        gather(columns, at, width + 2, across, is_causal, words)
-        left = nb.int64(0)
-        for column in range(across):
-            word = nb.int64(words[column])
-            left |= nb.int64((word | word >> 16) & SELVES != SELVES) << column
-            columns[at + column] &= keep
+        at, first, keep, left = open_strip(columns, words, shape, strip, below, is_causal)
         while left != 0:
             column = count_trailing(left)
             left &= left - 1
@@ -187,7 +171,7 @@ def list_cleanup(arrays, shape, below, plane, half, is_causal, symbols, count):
                 is_unknown = 1
                 if bit:
                     sign = (nb.int64(signs[k >> 2]) >> row) & 1
-                    symbols[count] = _find_sign(here) ^ sign
+                    symbols[count] = find_sign(here) ^ sign
                     count += 1
                     total += 2 * (2 * nb.int64(magnitudes[k + row]) + half) - value
                     word |= (SELF | nb.int64(SELF) << 32 & -sign) << shift

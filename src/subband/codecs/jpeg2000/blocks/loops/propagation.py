@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numba as nb
 
-from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, count_trailing, is_rare, skip
-from subband.codecs.jpeg2000.blocks.loops.contexts import AROUND, SELF, SIGN_CONTEXTS
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, count_trailing, is_rare, skip
+from subband.codecs.jpeg2000.blocks.loops.columns import find_sign
+from subband.codecs.jpeg2000.blocks.loops.contexts import AROUND, SELF
 from subband.codecs.jpeg2000.blocks.loops.groups import close_group, find_later, open_group
 from subband.codecs.jpeg2000.blocks.loops.mq_decoder import decode_evenly, put, take
 
@@ -75,7 +76,7 @@ def _decode(now, seen, free, words, magnitudes, value, zeros, contexts, interval
         nb.int64(zeros[here & AROUND]), nb.int64(-1), contexts, interval, code, waiting, registers, data
     )
     mask = -bit
-    context = nb.int64(address(SIGN_CONTEXTS)[(here & 0xAA) | ((here >> 33) & 0x55)])
+    context = find_sign(here)
     sign, interval, code, waiting = decode_evenly(
         context >> 1, mask, contexts, interval, code, waiting, registers, data
     )

@@ -6,9 +6,9 @@ import numba as nb
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from subband.codecs.jpeg2000.blocks.loops.bits import CHECKS, OPTIONS, count_leading
+from subband.codecs.jpeg2000.blocks.loops.bits import CHECKS, OPTIONS
 
-__all__ = ["load_word", "measure_bits", "reverse_bytes", "store_word"]
+__all__ = ["count_bits", "keep_bits", "load_word", "reverse_bytes", "store_word"]
 
 if CHECKS:
 
@@ -60,7 +60,33 @@ def reverse_bytes(typingctx, word):
     return nb.types.int64(nb.types.int64), codegen
 
 
-@nb.njit(**OPTIONS)
-def measure_bits(number):
-    """Return how many bits a number has, none for zero."""
-    return 63 - count_leading(2 * number | 1)
+@intrinsic
+def count_bits(typingctx, number):
+    """Return how many bits a number has, none for zero; 31 or 32 for one below zero.
+
+    Few processors count them in vectors, but all of them make vectors of floating-point numbers, whose exponent it is.
+    """
+
+    def codegen(context, builder, signature, args):
+        (number,) = args
+        # without the second highest bit nothing is rounded up to the next power of two
+        lower = builder.not_(builder.lshr(number, ir.Constant(number.type, 1)))
+        real = builder.bitcast(builder.sitofp(builder.and_(number, lower), ir.FloatType()), number.type)
+        biased = builder.and_(builder.lshr(real, ir.Constant(number.type, 23)), ir.Constant(number.type, 0xFF))
+        count = builder.sub(biased, ir.Constant(number.type, 126))
+        zero = ir.Constant(number.type, 0)
+        return builder.select(builder.icmp_signed(">", count, zero), count, zero)
+
+    return nb.types.int32(nb.types.int32), codegen
+
+
+@intrinsic
+def keep_bits(typingctx, number, count):
+    """Return the lowest bits of 32, up to 31 of them."""
+
+    def codegen(context, builder, signature, args):
+        number, count = args
+        ones = builder.sub(builder.shl(ir.Constant(number.type, 1), count), ir.Constant(number.type, 1))
+        return builder.and_(number, ones)
+
+    return nb.types.int32(nb.types.int32, nb.types.int32), codegen
