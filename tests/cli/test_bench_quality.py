@@ -12,6 +12,8 @@ from subband.bench.papers import denoising, haar
 from subband.bench.records import read_page
 from subband.cli import app
 from subband.data import phantom
+from subband.engines import get_engine
+from subband.errors import MissingExtraError, NoDeviceError
 from subband.media import read_still
 
 
@@ -178,3 +180,17 @@ def test_video_over_time(run, tmp_path, monkeypatch):
     assert "old speckle" in text
     figures = json.loads((tmp_path / "figures.json").read_text())["temporal"]
     assert figures["clips"][0]["psnr"]["temporal"] > figures["clips"][0]["psnr"]["frame by frame"]
+
+
+@pytest.mark.opencl
+def test_video_over_time_on_a_device(run, tmp_path):
+    try:
+        get_engine("opencl")
+    except (MissingExtraError, NoDeviceError) as missing:
+        pytest.skip(f"{missing}")
+    page = make_page(tmp_path / "page.md", "temporal opencl", "temporal")
+    result = run("temporal", "--engine", "opencl", "--quick", "--markdown", page)
+    assert result.exit_code == 0, result.output
+    text = page.read_text(encoding="utf-8")
+    assert "| still |" in text
+    assert "old temporal" in text

@@ -25,18 +25,30 @@ from subband.bench.tables import Goal, Report, Sheet
 from subband.enhance import Denoise, Enhancer
 from subband.media import SourceInfo, open_sink, open_source
 from subband.media.base import Frame
+from subband.media.video_pixels import allocate_planar
 from subband.pipeline import enhance_file, process_frames
 from subband.pipeline.planes import PlaneWork
 from subband.quality import measure_psnr
 from subband.typing import Array
 
-__all__ = ["CLIPS", "SIGMAS", "Clip", "Result", "make_clip", "measure_clip", "measure_files", "measure_speed", "report"]
+__all__ = [
+    "CLIPS",
+    "SIGMAS",
+    "Clip",
+    "Result",
+    "make_clip",
+    "make_video",
+    "measure_clip",
+    "measure_files",
+    "measure_speed",
+    "report",
+]
 
 #: Standard deviations of the noise, of 255.
 SIGMAS = (10, 20, 40)
 
 #: Names of all clips, and whether the camera is still or moves slowly.
-CLIPS = {"still": True, "pan": True, "aerial": True, "fast": False, "bunny": True}
+CLIPS = {"still": True, "pan": True, "aerial": True, "fade": True, "fast": False, "bunny": True}
 
 #: What is expected in decibels of a slow camera, and of any; how much less flicker; and frames per second of 720p.
 GAIN, LOSS, CALM, RATE = 1.5, 0.05, 0.5, 25.0
@@ -97,14 +109,15 @@ def make_clip(name: str, count: int = 20) -> Clip:
     ----------
     name : str
         ``'still'`` has a still camera and a disc that moves; in ``'pan'`` and ``'aerial'`` the camera moves by
-        fractions of a pixel; in ``'fast'`` camera and disc do, by many pixels; ``'bunny'`` is the brightness of the
-        video.
+        fractions of a pixel; in ``'fade'`` it does while light fades; in ``'fast'`` camera and disc do, by many pixels;
+        ``'bunny'`` is the brightness of the video.
     count : int
         Frames.
     """
     moved = {
         "pan": (data.ascent(), 0.37, 0.81),
         "aerial": (data.aero(), -0.27, 1.45),
+        "fade": (data.ascent(), 0.21, -0.43),
         "fast": (data.ascent(), -3.3, 6.7),
     }
     if name == "bunny":
@@ -118,6 +131,8 @@ def make_clip(name: str, count: int = 20) -> Clip:
         image, down, right = moved[name]
         start = (100 if down < 0 else 40), 20
         frames = np.stack([_move(image, start[0] + down * time, start[1] + right * time) for time in range(count)])
+        if name == "fade":
+            frames *= np.linspace(1, 0.4, count)[:, np.newaxis, np.newaxis]
         if name == "fast":
             frames = np.stack([_lay_disc(each, 60 + 5 * time, 21 * time - 20) for time, each in enumerate(frames)])
     changes = np.abs(np.diff(frames, axis=0, prepend=frames[:1]))
@@ -217,7 +232,7 @@ def measure_speed(count: int = 60, shape: tuple[int, int] = (720, 1280)) -> dict
     """Return frames per second in memory: the planes of Y'CbCr 4:2:0, as files have them, alone and over time."""
     rates = {}
     for name, temporal in ((ALONE, False), (TEMPORAL, True)):
-        results = PlaneWork(Enhancer((Denoise(),), temporal=temporal), (2, 2))(_make_video(count + 3, shape))
+        results = PlaneWork(Enhancer((Denoise(),), temporal=temporal), (2, 2))(make_video(count + 3, shape))
         # the first ones prepare
         for _ in islice(results, 3):
             pass
@@ -233,21 +248,30 @@ def measure_files(count: int = 60, shape: tuple[int, int] = (720, 1280)) -> floa
     with TemporaryDirectory() as folder:
         source, target = Path(folder, "noisy.mp4"), Path(folder, "result.mp4")
         with open_sink(source, info) as sink:
-            for number, pixels in enumerate(_make_video(count, shape)):
+            for number, pixels in enumerate(make_video(count, shape)):
                 sink.write(Frame(pixels, number, number / 25))
         done = enhance_file(source, target, Enhancer((Denoise(),), temporal=True))
     return done.rate
 
 
-def _make_video(count: int, shape: tuple[int, int]) -> Iterator[Array]:
-    """Yield noisy frames of a camera that moves."""
+def make_video(count: int, shape: tuple[int, int]) -> Iterator[Array]:
+    """Yield noisy frames of a camera that moves, there and back.
+
+    Examples
+    --------
+    >>> [frame.shape for frame in make_video(2, (48, 64))]
+    [(48, 64, 3), (48, 64, 3)]
+    """
     image = data.photograph()
     tiled = np.tile(image, (-(-shape[0] // len(image)) + 1, -(-shape[1] // len(image)) + 1, 1))
     rng = np.random.default_rng(0)
     noisy = []
     for time in range(8):
         frame = tiled[time : time + shape[0], 2 * time : 2 * time + shape[1]]
-        noisy.append(np.rint(frame + rng.normal(0, 20, frame.shape)).clip(0, 255).astype(np.uint8))
+        # plane by plane, as decoders leave them
+        planar = allocate_planar(frame.shape, np.dtype(np.uint8))
+        planar[...] = np.rint(frame + rng.normal(0, 20, frame.shape)).clip(0, 255)
+        noisy.append(planar)
     # there and back, so that nothing is cut
     for number in range(count):
         yield noisy[abs(number % 14 - 7)]

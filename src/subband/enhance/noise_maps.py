@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from subband.compiled import Kernels
+from subband.arrays import concatenate
 from subband.engines.filters import Filters
-from subband.engines.memory import allocate
-from subband.enhance.motion import share_rows
+from subband.engines.temporal import Grid, TemporalFilters
 from subband.enhance.roundtrip import Coefficients
-from subband.typing import Array
 
 __all__ = ["NoiseMap"]
-
-#: Rows that a thread takes at a time.
-_ROWS = 128
-
-_loops = Kernels("subband.enhance.temporal_loops")
 
 
 class NoiseMap:
@@ -29,63 +21,62 @@ class NoiseMap:
 
     Parameters
     ----------
-    variance : ndarray of shape (rows, columns)
-        Variance of the noise of each sample over that of the plane.
+    variance : array of shape (rows, columns)
+        Variance of the noise of each sample over that of the plane, where `temporal` computes.
     noise : numbers
         Standard deviation of the noise of each plane.
-    filters : Filters
+    filters, temporal : Filters and TemporalFilters
         What computes.
     """
 
-    def __init__(self, variance: Array, noise: Any, filters: Filters) -> None:
+    def __init__(self, variance: Any, noise: Any, filters: Filters, temporal: TemporalFilters) -> None:
         self.noise = noise
         self._filters = filters
-        self._variances = [np.ascontiguousarray(variance, np.float32)]
-        self._deviations: dict[int, Array] = {}
-        self._maps: dict[object, Any] = {}
+        self._temporal = temporal
+        self._variances = [variance]
+        self._maps: dict[tuple[Grid, ...], Any] = {}
 
-    @property
-    def typical(self) -> float:
-        """The standard deviation of all noise, over that of the plane."""
-        return float(np.sqrt(np.mean(self._variances[0])))
+    def measure_typical(self, planes: int) -> Any:
+        """Return the standard deviation of all noise over that of the plane, once for each of some planes."""
+        typical = self._temporal.measure_typical(self._variances[0], planes)
+        return self._filters.upload(typical) if isinstance(typical, np.ndarray) else typical
 
     def level(self, coefficients: Coefficients) -> None:
         """Divide details by the strength of their noise, in place."""
-        for number, bands in enumerate(coefficients.details, 1):
-            for key, band in bands.items():
-                bands[key] = self._filters.divide(band, self._find_map(number, band, coefficients), 1.0)
+        self._weigh(coefficients, is_product=False)
 
     def restore(self, coefficients: Coefficients) -> None:
         """Undo `level`, in place."""
-        for number, bands in enumerate(coefficients.details, 1):
-            for key, band in bands.items():
-                bands[key] = self._filters.multiply(band, self._find_map(number, band, coefficients), 1.0)
+        self._weigh(coefficients, is_product=True)
 
-    def _find_map(self, level: int, band: Any, coefficients: Coefficients) -> Any:
-        """Return the standard deviation at each coefficient of a band, as one plane."""
-        shape = tuple(band.shape[1:])
-        key = level, shape, coefficients.begin, coefficients.is_decimated
-        if key not in self._maps:
-            drawn = self._draw(level, shape, coefficients)
-            self._maps[key] = self._filters.upload_planes(drawn[np.newaxis], band.dtype)
-        return self._maps[key]
+    def _weigh(self, coefficients: Coefficients, *, is_product: bool) -> None:
+        levels = coefficients.details
+        if (missing := len(levels) + 1 - len(self._variances)) > 0:
+            self._variances += self._temporal.halve(self._variances[-1], missing)
+        bands = [(own, key, band) for own in levels for key, band in own.items()]
+        grids = [_list_grids(x, level, coefficients) for level, own in enumerate(levels, 1) for x in own.values()]
+        self._draw([each for each in dict.fromkeys(grids) if each not in self._maps], bands[0][2].dtype)
+        maps = [self._maps[each] for each in grids]
+        weighed = self._filters.weigh_bands([x for _, _, x in bands], maps, is_product=is_product)
+        for (own, key, _), band in zip(bands, weighed, strict=True):
+            own[key] = band
 
-    def _draw(self, level: int, shape: tuple[int, ...], coefficients: Coefficients) -> Array:
-        if level not in self._deviations:
-            while len(self._variances) <= level:
-                self._variances.append(_halve(self._variances[-1]))
-            self._deviations[level] = np.sqrt(self._variances[level])
-        drawn = allocate(shape, np.dtype(np.float32))
-        step = 2**level if coefficients.is_decimated else 1
-        # a coefficient of an expansive transform stands further to the left
-        away = step // 2 - coefficients.shift * (2**level - 1)
-        begin = [away - before for before in coefficients.begin or (0, 0)]
-        share_rows(shape[0], partial(_loops.draw, self._deviations[level], drawn, step, level, *begin), _ROWS)
-        return drawn
+    def _draw(self, wanted: list[tuple[Grid, ...]], dtype: Any) -> None:
+        """Make maps, with a plane for each position that a band has."""
+        drawn = iter(self._temporal.draw(self._variances, [grid for grids in wanted for grid in grids]))
+        for grids in wanted:
+            own = [next(drawn) for _ in grids]
+            if isinstance(own[0], np.ndarray):
+                self._maps[grids] = self._filters.upload_planes(np.stack(own), dtype)
+            else:
+                self._maps[grids] = own[0] if len(own) == 1 else concatenate(own, 0)
 
 
-def _halve(x: Array) -> Array:
-    """Return the means of 2 × 2 samples; at an odd end, of fewer."""
-    means = allocate((-(-x.shape[0] // 2), -(-x.shape[1] // 2)), np.dtype(np.float32))
-    share_rows(len(means), partial(_loops.average, x, means), _ROWS)
-    return means
+def _list_grids(band: Any, level: int, coefficients: Coefficients) -> tuple[Grid, ...]:
+    """Return where the coefficients of a band are among the samples, for each position that it has."""
+    step = 2**level if coefficients.is_decimated else 1
+    # a coefficient of an expansive transform stands further to the left
+    away = step // 2 - coefficients.shift * (2**level - 1)
+    height, width = band.shape[1:]
+    begins = [begin or (0, 0) for begin in coefficients.list_begins(level)]
+    return tuple(Grid(level, step, (away - down, away - across), (height, width)) for down, across in begins)

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from subband.arrays import stack_last, to_host
 from subband.engines import Engine, get_engine
+from subband.engines.device import Device
 from subband.engines.device_engine import DeviceEngine
 from subband.engines.filters import find_filters
 from subband.engines.frames import FrameWork, make_frame_program
 from subband.engines.memory import on_release
-from subband.engines.replay import CudaReplay, is_recording, make_replay
+from subband.engines.replay import Replays
+from subband.engines.temporal import Past, find_temporal_filters
+from subband.engines.temporal.device_past import DeviceMotion, DevicePast
 from subband.enhance.colour import FROM_OPPONENTS, FROM_YCBCR, TO_OPPONENTS, TO_YCBCR
 from subband.enhance.noise_maps import NoiseMap
 from subband.enhance.roundtrip import Coefficients, Roundtrip, apply_spatial
 from subband.enhance.shrinking import Refine, make_denoiser, make_shrinker, measure_planes, shrink_by_noise
 from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Stage
-from subband.enhance.temporal import Past, follow
+from subband.enhance.temporal import follow
 from subband.errors import ArgumentError, ShapeError
 from subband.typing import Array
 
@@ -38,9 +39,6 @@ COLOURS: dict[str, tuple[Array, Array] | None] = {
     "ycbcr": (TO_YCBCR, FROM_YCBCR),
     "rgb": None,
 }
-
-#: The first run compiles kernels, and many images have a shape of their own.
-_RUNS_BEFORE_RECORDING = 2
 
 
 class Program:
@@ -102,10 +100,10 @@ class Program:
         }
         self._works = [self._prepare(stage) for stage in self.stages]
         self._frames = self._fuse(pair)
-        self._is_replayed = isinstance(engine, DeviceEngine) and self._is_plain
-        self._lock = Lock()
-        self._counts: Counter[Any] = Counter()
-        self._replays: dict[Any, CudaReplay | None] = {}
+        # models that look at an image do so on the host
+        self._follower = engine if isinstance(engine, DeviceEngine) and self._model.is_pointwise else get_engine("cpu")
+        self._temporal = find_temporal_filters(self._follower)
+        self._replays = Replays(engine)
 
     @property
     def _is_plain(self) -> bool:
@@ -129,11 +127,10 @@ class Program:
         mask : ndarray of bool, optional
             Which pixels count when noise is measured.
         """
-        if self._is_replayed and mask is None and (replay := self._find_replay(pixels.dtype)) is not None:
-            if out is None:
-                out = self.filters.allocate_pixels(pixels.shape, pixels.dtype)
-            replay(pixels, out)
-            return out
+        if self._is_plain and mask is None:
+            found = self._replays.find(pixels.dtype, lambda given: (self.compute(given),), (pixels,))
+            if found is not None:
+                return found((pixels,), None if out is None else (out,))[0]
         return self.compute(pixels, out, mask)
 
     def compute(self, pixels: Any, out: Any = None, mask: Array | None = None) -> Any:
@@ -168,54 +165,88 @@ class Program:
             noise = measure_planes(self.filters, finest.forward(planes))
         return tuple(np.asarray(to_host(noise), np.float64).tolist())
 
-    def follow(
-        self, pixels: Array, past: Past | None, motion: Array | None = None, steps: tuple[int, int] = (1, 1)
-    ) -> Past:
-        """Average a frame of video with what is known from those before it, on the host.
+    def follow(self, pixels: Any, past: Past | None, motion: Any = None, steps: tuple[int, int] = (1, 1)) -> Past:
+        """Average a frame of video with what is known from those before it.
 
         Parameters
         ----------
-        pixels : ndarray
-            As in `run`, on the host, laid out in any way.
+        pixels : array
+            As in `run`; they may be on the host too, laid out in any way.
         past : Past or None
             What the frame before left; None if there is none.
         motion, steps
             As in `subband.enhance.temporal.follow`.
         """
-        host = get_engine("cpu")
-        filters = find_filters(host)
+        device = _find_device(self._follower)
+        if device is not None:
+            is_there = device.owns(pixels)
+            pixels = device.as_contiguous(pixels) if is_there else device.upload(np.ascontiguousarray(pixels))
+        if isinstance(past, DevicePast) and self._is_plain and past.shape == (self.channels, *self.space):
+            known, moved = past.known, () if motion is None else motion.arrays
+            arrays = pixels, *known, *moved
+
+            def work(given: Any, *others: Any) -> Sequence[Any]:
+                before = DevicePast.from_known(*others[: len(known)])
+                lead = DeviceMotion(*others[len(known) :]) if moved else None
+                after = self._average(given, before, lead, steps)
+                assert isinstance(after, DevicePast)
+                return after.arrays
+
+            if (replay := self._replays.find(("follow", pixels.dtype, steps, len(moved)), work, arrays)) is not None:
+                return DevicePast.from_arrays(replay(arrays))
+        return self._average(pixels, past, motion, steps)
+
+    def _average(self, pixels: Any, past: Past | None, motion: Any, steps: tuple[int, int]) -> Past:
+        filters = find_filters(self._follower)
         planes = filters.read_pixels(self._stabilise(pixels), self._there, np.dtype(np.float32))
-        sigma = self._sigma
+        sigma = self._sigma if _find_device(self._follower) is None else self._noise
         if sigma is None:
             # as `make_denoiser` finds it, whatever the stages are
             stage = Denoise(level=1, form="decimated")
-            sigma = measure_planes(filters, Roundtrip(stage, planes.shape, host, filters).forward(planes))
-        return follow(past, planes, sigma, motion, steps)
+            sigma = measure_planes(filters, Roundtrip(stage, planes.shape, self._follower, filters).forward(planes))
+        return follow(self._temporal, past, planes, sigma, motion, steps)
 
-    def finish(self, pixels: Array, past: Past) -> Array:
+    def finish(self, pixels: Any, past: Past) -> Any:
         """Return a frame after all stages, which remove what noise is left in its average.
 
         Nothing of it is needed for the next frame, so that it may be computed beside that.
 
         Parameters
         ----------
-        pixels : ndarray
-            As in `follow`.
+        pixels : array
+            As in `follow`; the result is where they are.
         past : Past
             What `follow` returned for them. If that has nothing in common with the frames before, the result is what
             `run` returns.
         """
-        device = self.engine.device if isinstance(self.engine, DeviceEngine) else None
+        device = _find_device(self.engine)
+        if device is not None and not device.owns(pixels):
+            return np.asarray(device.download(self._finish(pixels, past)))
+        return self._finish(pixels, past)
+
+    def _finish(self, pixels: Any, past: Past) -> Any:
+        """Do what `finish` does, and leave the result where the engine computes."""
+        device = _find_device(self.engine)
         if past.motion is None:
             whole = np.ascontiguousarray(pixels)
-            result = self.run(whole if device is None else device.upload(whole))
-        else:
-            averages = past.planes if device is None else device.upload(past.planes)
-            strengths = NoiseMap(past.ratios, self.filters.upload(past.noise), self.filters)
-            for work in self._works:
-                averages = work(averages, None, strengths)
-            result = self._leave(averages, pixels.dtype, None)
-        return result if device is None else np.asarray(device.download(result))
+            return self.run(whole if device is None else device.upload(whole))
+        if isinstance(past, DevicePast):
+            arrays = past.planes, past.ratios, past.noise
+
+            def work(averages: Any, ratios: Any, noise: Any) -> Sequence[Any]:
+                return (self._enhance(averages, ratios, noise, pixels.dtype),)
+
+            replay = self._replays.find(("finish", pixels.dtype), work, arrays) if self._is_plain else None
+            return self._enhance(*arrays, pixels.dtype) if replay is None else replay(arrays)[0]
+        averages = past.planes if device is None else device.upload(past.planes)
+        return self._enhance(averages, past.ratios, self.filters.upload(past.noise), pixels.dtype)
+
+    def _enhance(self, averages: Any, ratios: Any, noise: Any, dtype: Any) -> Any:
+        """Return pixels from averages over time, whose noise differs from sample to sample."""
+        strengths = NoiseMap(ratios, noise, self.filters, self._temporal)
+        for work in self._works:
+            averages = work(averages, None, strengths)
+        return self._leave(averages, dtype, None)
 
     def analyse(self, pixels: Any, *, is_filtered: bool) -> tuple[Coefficients, Roundtrip, Any]:
         """Return the coefficients of the last stage that transforms, how they were made, and the matrix of colours."""
@@ -251,18 +282,6 @@ class Program:
             return None
         plan = self._roundtrips[stage].plan((self.channels, *self.space))
         return make_frame_program(self.engine, plan, pair, stage.spread(self.channels), stage.mode)
-
-    def _find_replay(self, dtype: Any) -> CudaReplay | None:
-        """Return the work as it was recorded, once it was asked for often enough to be worth that."""
-        assert isinstance(self.engine, DeviceEngine)
-        if is_recording(self.engine):
-            return None
-        with self._lock:
-            self._counts[dtype] += 1
-            if self._counts[dtype] == _RUNS_BEFORE_RECORDING + 1:
-                shape = (*self.space, self.channels)
-                self._replays[dtype] = make_replay(self.engine, self.compute, shape, np.dtype(dtype))
-            return self._replays.get(dtype)
 
     def _find_sigma(self) -> Array | None:
         """Return the standard deviation of noise in each plane; None if it is to be measured."""
@@ -344,6 +363,11 @@ def prepare_program(
 
 # programs hold memory of devices
 on_release(prepare_program.cache_clear)
+
+
+def _find_device(engine: Engine) -> Device | None:
+    """Return the device of an engine that has one."""
+    return engine.device if isinstance(engine, DeviceEngine) else None
 
 
 def _check_count(sigma: Any, channels: int) -> tuple[int]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from subband.kernels.dialects import Dialect
 from subband.kernels.numbers import STORAGES
 
-__all__ = ["TASKS", "SampleSpec", "render_samples"]
+__all__ = ["TASKS", "SampleSpec", "WeighSpec", "choose_array", "render_samples", "render_weighing"]
 
 #: What is done to sample `i` of the arrays a, b and c; n are the samples of a plane, p is the index in it, t are whole
 #: numbers and v are numbers. Only a is written to, and b where the name ends in "both".
@@ -75,3 +76,65 @@ KERNEL void sweep({arrays}, GLOBAL const wide_t *RESTRICT t, GLOBAL const T *RES
     }}
 }}
 """
+
+
+@dataclass(frozen=True)
+class WeighSpec:
+    """The parameters that determine the text of a kernel that divides or multiplies several bands.
+
+    Attributes
+    ----------
+    storage : str
+        The dtype of all arrays.
+    bands : int
+        How many there are.
+    is_product : bool
+        Whether bands are multiplied.
+    """
+
+    storage: str
+    bands: int
+    is_product: bool
+
+
+def render_weighing(spec: WeighSpec, dialect: Dialect) -> str:
+    """Return the source of the kernel ``sweep``.
+
+    Its arguments are the bands, what each is divided or multiplied by, and a table: the samples of a plane of each
+    band, and for each how many planes the latter has, and how many of the band each of these is for. The second
+    direction counts bands.
+    """
+    number = STORAGES[spec.storage].number
+    bands, lights = ([f"{name}{index}" for index in range(spec.bands)] for name in ("band", "light"))
+    arguments = ", ".join(
+        [f"GLOBAL T *RESTRICT {name}" for name in bands] + [f"GLOBAL const T *{name}" for name in lights]
+    )
+    factor = "light[own]" if spec.is_product else "1 / light[own]"
+    return f"""{dialect.begin(uses_doubles=number == "double")}
+typedef {number} T;
+
+KERNEL void sweep({arguments}, GLOBAL const wide_t *RESTRICT table)
+{{
+    const int which = GROUP_Y, all = table[{spec.bands} + 2 * which], each = table[{spec.bands} + 2 * which + 1];
+    const size_t count = table[which];
+    GLOBAL T *const band = {choose_array(bands, "which")};
+    GLOBAL const T *const light = {choose_array(lights, "which")};
+    for (int k = 0; k < all; ++k) for (size_t i = ITEM_X; i < count; i += ITEMS_X) {{
+        const size_t own = k * count + i;
+        const T factor = {factor};
+        for (int plane = k * each; plane < (k + 1) * each; ++plane) band[plane * count + i] *= factor;
+    }}
+}}
+"""
+
+
+def choose_array(names: Sequence[str], which: str) -> str:
+    """Return an expression in C for one of several arrays of a kernel, by its number.
+
+    Examples
+    --------
+    >>> choose_array(["a", "b", "c"], "k")
+    'k == 0 ? a : k == 1 ? b : c'
+    """
+    chosen = [f"{which} == {index} ? {name}" for index, name in enumerate(names[:-1])]
+    return " : ".join([*chosen, names[-1]])

@@ -18,8 +18,9 @@ AHEAD = 2
 
 
 def count_ahead(engine: Engine) -> int:
-    """Return how many frames may be begun while one is finished: a device has one thing to do at a time."""
-    return 0 if isinstance(engine, DeviceEngine) or get_threads() == 1 else AHEAD
+    """Return how many frames may be begun while one is finished: a device of the host's own has nothing to gain."""
+    is_own = isinstance(engine, DeviceEngine) and not engine.device.is_gpu
+    return 0 if is_own or get_threads() == 1 else AHEAD
 
 
 def run_ahead(jobs: Iterable[Callable[[], Array]], ahead: int) -> Iterator[Array]:

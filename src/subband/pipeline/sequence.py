@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from subband.engines import Engine
+from subband.engines.temporal import Past
 from subband.enhance.enhancer import Enhancer
 from subband.enhance.program import Program
-from subband.enhance.temporal import Past
-from subband.typing import Array
 
 __all__ = ["Sequence"]
 
@@ -53,19 +53,20 @@ class Sequence:
         self._before: Past | None = None
         self.past: Past | None = None
 
-    def apply(self, frame: Array, number: int | None = None, lead: Past | None = None) -> Array:
+    def apply(self, frame: Any, number: int | None = None, lead: Past | None = None) -> Any:
         """Enhance the next frame; parameters are those of `follow`."""
         return self.follow(frame, number, lead)()
 
-    def follow(self, frame: Array, number: int | None = None, lead: Past | None = None) -> Callable[[], Array]:
+    def follow(self, frame: Any, number: int | None = None, lead: Past | None = None) -> Callable[[], Any]:
         """Average the next frame with those before it, and return what enhances the average.
 
         The next frame does not wait for that: another thread may do it meanwhile.
 
         Parameters
         ----------
-        frame : ndarray
-            Rows × columns, or rows × columns × channels.
+        frame : array
+            Rows × columns, or rows × columns × channels; of NumPy, or on the device of the engine, where the result is
+            then too.
         number : int, optional
             Its number, where frames may be repeated, left out or in another order: the same one again gives the same
             result, and what does not follow begins anew. If left out, it follows the last one.
@@ -77,14 +78,15 @@ class Sequence:
         if lead is not None and motion is None:
             # after a cut, colours are new too
             self._before = None
-        shaped = np.asarray(frame, frame.dtype.newbyteorder("=")).reshape(*program.space, program.channels)
+        whole = np.asarray(frame, frame.dtype.newbyteorder("=")) if isinstance(frame, np.ndarray) else frame
+        shaped = whole.reshape(*program.space, program.channels)
         past = self.past = program.follow(shaped, self._before, motion, self._steps)
         if past.motion is None:
             # enhanced from its samples, which may be overwritten by those of the next frame before that is done
             shaped = shaped.copy()
         return lambda: program.finish(shaped, past).reshape(frame.shape)
 
-    def _look_back(self, frame: Array, number: int | None) -> Program:
+    def _look_back(self, frame: Any, number: int | None) -> Program:
         """Find out what is known before a frame, and return what is prepared for its shape."""
         space, channels = frame.shape[:2], frame.shape[2] if frame.ndim == 3 else 1
         if self._program is None or (self._program.space, self._program.channels) != (space, channels):

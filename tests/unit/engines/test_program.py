@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subband.engines.cpu.jobs import cut_tasks
+from subband.engines.cpu.jobs import PART, SMALL_BESIDE, Work, cut_tasks
 from subband.engines.cpu.program import (
     CONVOLUTION,
     COUNT,
@@ -135,6 +135,21 @@ def test_tasks_cover_everything_once(extent, count, tile):
             covered[b0:b1, r0:r1, c0:c1] += 1
     assert total == np.prod(extent)
     assert covered is None or (covered == 1).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5, 64])
+@pytest.mark.parametrize("rows", [16, 34, 68, 135, 1080])
+def test_small_jobs_are_cut_for_few_threads(threads, rows):
+    """A coarse level beside finer ones is for no more threads than have something to do."""
+    work = Work((1, rows, 60), 1, 64)
+    boxes = work.cut(threads, SMALL_BESIDE)
+    if threads == 1 or work.samples < SMALL_BESIDE:
+        assert boxes is None
+        return
+    assert boxes is not None
+    sizes = boxes[:, 3] - boxes[:, 2]
+    assert sizes.sum() == rows
+    assert 2 <= len(boxes) <= max(2, work.samples // PART)
 
 
 @pytest.mark.parametrize("count", [1, 2, 6, 24])

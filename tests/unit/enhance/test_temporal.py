@@ -8,15 +8,23 @@ import pytest
 from subband import data
 from subband.engines.filters import find_filters
 from subband.engines.registry import get_engine
+from subband.engines.temporal import find_temporal_filters
+from subband.engines.temporal.motion import find_motion, pad_planes
 from subband.engines.threads import get_threads, set_threads
 from subband.enhance import Denoise
-from subband.enhance.motion import find_motion, pad_planes
 from subband.enhance.noise_maps import NoiseMap
 from subband.enhance.roundtrip import Roundtrip
-from subband.enhance.temporal import follow
+from subband.enhance.temporal import follow as follow_with
 
 SIGMA = np.array([20.0])
 IMAGE = data.ascent().astype(np.float32)
+
+
+FILTERS = find_temporal_filters(get_engine("cpu"))
+
+
+def follow(past, planes, noise):
+    return follow_with(FILTERS, past, planes, noise)
 
 
 def add_noise(image, seed, sigma=SIGMA[0]):
@@ -115,6 +123,33 @@ def test_after_a_cut_nothing_is_left_of_the_past():
     assert pasts[5].motion is not None
 
 
+@pytest.mark.parametrize("way", ["fade", "flash", "flicker"])
+def test_light_that_changes_does_not_stay(way):
+    still = IMAGE[100:260, 100:300]
+    lights = {
+        "fade": [1 - 0.05 * time for time in range(10)],
+        "flash": [1.5 if time == 7 else 1.0 for time in range(10)],
+        "flicker": [1 + 0.1 * (-1) ** time for time in range(10)],
+    }[way]
+    frames = [light * still for light in lights]
+    pasts = list(follow_all(add_noise(frame, seed) for seed, frame in enumerate(frames)))
+    errors = [np.mean((past.planes[0] - frame) ** 2) / SIGMA[0] ** 2 for past, frame in zip(pasts, frames, strict=True)]
+    # as if light had stayed the same, or nearly so
+    assert max(errors[4:]) < 0.45
+    assert 0.7 < errors[-1] / pasts[-1].ratios.mean() < 1.6
+
+
+def test_a_lamp_lights_a_part_of_the_scene():
+    still = IMAGE[100:260, 100:300]
+    lamp = 8 * np.exp(-np.hypot(*np.indices(still.shape) - 80) / 30)
+    frames = [still + lamp * time for time in range(8)]
+    *_, past = follow_all(add_noise(frame, seed) for seed, frame in enumerate(frames))
+    error = past.planes[0] - frames[-1]
+    # far from the lamp the past counts, and beside it hardly
+    assert np.mean(error[:30, 170:] ** 2) < 0.3 * SIGMA[0] ** 2
+    assert abs(error[60:100, 60:100].mean()) < 0.35 * SIGMA[0]
+
+
 def test_the_number_of_threads_changes_nothing():
     frames = [add_noise(move(IMAGE, time, 0.4 * time), time) for time in range(3)]
     before = get_threads()
@@ -162,7 +197,7 @@ def test_a_map_tells_the_noise_of_every_coefficient(form, wavelet):
     strengths = np.ones((150, 181), np.float32)
     strengths[:, 90:] = 5
     planes = (np.random.default_rng(0).normal(size=(1, 150, 181)) * strengths).astype(np.float32)
-    noise_map = NoiseMap(strengths**2, np.array([1.0]), filters)
+    noise_map = NoiseMap(strengths**2, np.array([1.0]), filters, FILTERS)
     roundtrip = Roundtrip(Denoise(wavelet=wavelet, level=3, form=form), planes.shape, engine, filters)
     spreads = []
 

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 from subband import data
 from subband.cli import app
 from subband.engines import get_engine
+from subband.engines.replay import Replays
 from subband.enhance import Blur, Denoise, Enhancer
 from subband.errors import ArgumentError, MissingExtraError, NoDeviceError
 from subband.media import SourceInfo, open_source
@@ -134,15 +135,54 @@ def test_deep_frames_are_averaged_too():
     np.testing.assert_allclose(last / 257, expected, atol=1.1)
 
 
-@pytest.mark.opencl
-def test_a_device_does_what_the_cpu_does():
+@pytest.fixture
+def device():
     try:
-        engine = get_engine("opencl")
+        return get_engine("opencl")
     except (MissingExtraError, NoDeviceError) as missing:
         pytest.skip(f"{missing}")
+
+
+@pytest.mark.opencl
+def test_a_device_does_what_the_cpu_does(device):
     noisy = add_noise([frame[:64, :80] for frame in STILL[:4]])
-    results = [np.stack(list(process_frames(noisy, OVER_TIME, engine=each))).astype(int) for each in (engine, "cpu")]
+    results = [np.stack(list(process_frames(noisy, OVER_TIME, engine=each))).astype(int) for each in (device, "cpu")]
     assert np.abs(results[0] - results[1]).max() <= 1
+
+
+@pytest.mark.opencl
+def test_planes_of_a_device_are_those_of_the_cpu(device):
+    planes = [(each[..., 1], each[::2, ::2, 0], each[::2, ::2, 2]) for each in add_noise(MOVING[:4])]
+    frames = [join_planes([plane[:64, :80] for plane in each], (2, 2)) for each in planes]
+    enhancer = Enhancer(Denoise(level=2), sigma=SIGMA, temporal=True)
+    found, expected = (
+        np.stack(list(PlaneWork(enhancer, (2, 2), engine=each)(iter(frames)))) for each in (device, "cpu")
+    )
+    assert np.abs(found.astype(int) - expected).max() <= 1
+
+
+@pytest.mark.opencl
+def test_work_that_is_recorded_takes_all_it_needs(device, monkeypatch):
+    frames = add_noise([frame[:64, :80, 0] for frame in MOVING[:4]])
+    expected = list(process_frames(frames, OVER_TIME, engine=device))
+    kinds = []
+
+    def find(self, key, work, arrays):
+        kinds.append(key[0])
+        return lambda given: list(work(*given))
+
+    monkeypatch.setattr(Replays, "find", find)
+    np.testing.assert_array_equal(list(process_frames(frames, OVER_TIME, engine=device)), expected)
+    assert set(kinds) == {"follow", "finish"}
+
+
+@pytest.mark.opencl
+def test_frames_of_a_device_stay_there(device):
+    sequence, expected = Sequence(OVER_TIME, device), Sequence(OVER_TIME, device)
+    for frame in add_noise([frame[:64, :80] for frame in STILL[:3]]):
+        result = sequence.apply(device.device.upload(frame))
+        assert device.device.owns(result)
+        np.testing.assert_array_equal(device.device.download(result), expected.apply(frame))
 
 
 @pytest.mark.parametrize("info", [

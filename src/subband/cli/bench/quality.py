@@ -41,6 +41,8 @@ def quality(
     from subband.bench import photographs, speckle, volumes
     from subband.bench.libraries import load_library
     from subband.data.phantom import ultrasound
+    from subband.engines.measuring.devices import describe_machine
+    from subband.engines.measuring.harness import open_harness
     from subband.media import Still, write_still
 
     load_library("scikit-image")
@@ -67,6 +69,10 @@ def quality(
         names[1]: volumes.report(whole, is_whole=not quick),
         "speckle": speckle.report(found, is_whole=not quick),
     }
+    if engine != "cpu":
+        # theirs were computed on the host, and ours on this device
+        machine = describe_machine(open_harness(engine).name, ["scikit-image", "scipy"])
+        reports |= {name: replace(reports[name], machine=machine) for name in names}
     outputs.write("Noise and speckle removed", reports)
     if images is not None:
         crops = photographs.join_crops(next(iter((coloured or grey).values())))
@@ -81,11 +87,16 @@ def temporal(
     quick: Annotated[
         bool, typer.Option("--quick", help="One noise level, few frames; targets are not judged.")
     ] = False,
+    engine: EngineName = "cpu",
 ) -> None:
     """Measure temporal denoising of video, beside frame-by-frame denoising and filters of FFmpeg.
 
-    All clips have noise from fixed seeds. The exit code does not depend on the targets.
+    All clips have noise from fixed seeds. The exit code does not depend on the targets. With `--engine` of a device:
+    frames of 1080p per second there, and results beside those of the CPU.
     """
+    if engine != "cpu":
+        _compare_over_time(outputs, engine, is_quick=quick)
+        return
     from subband.bench import temporal as clips
 
     outputs.check("temporal")
@@ -98,6 +109,19 @@ def temporal(
     shape = (180, 320) if quick else (720, 1280)
     rates = clips.measure_speed(frames, shape) | {clips.FILES: clips.measure_files(frames, shape)}
     outputs.write("Video over time", {"temporal": clips.report(found, rates, is_whole=not quick)})
+
+
+def _compare_over_time(outputs: Outputs, engine: str, *, is_quick: bool) -> None:
+    """Measure a device beside the CPU."""
+    from subband.bench import temporal_device as device
+    from subband.bench.temporal import make_clip
+
+    part = f"temporal {engine}"
+    outputs.check(part)
+    names, count = (device.CLIPS[:1], 3) if is_quick else (device.CLIPS, 20)
+    found = watch_results((device.compare_clip(make_clip(name, count), engine) for name in names), len(names))
+    rates = device.measure_rates(engine, 3, (96, 128)) if is_quick else device.measure_rates(engine)
+    outputs.write(f"Video over time on {engine}", {part: device.report(found, rates, engine, is_whole=not is_quick)})
 
 
 @app.command()

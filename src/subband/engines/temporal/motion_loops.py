@@ -15,29 +15,23 @@ import numpy as np
 
 from subband.compiled.compiling import stored
 from subband.engines.cpu.loops import OPTIONS, copy, data, keep, keep_apart, shift
-from subband.enhance.motion import BLOCK, MARGIN, PHASES, TAPS, WINDOW
+from subband.tracking import (
+    ALIKE,
+    BLOCK,
+    CLOSE,
+    ENOUGH,
+    HOLD,
+    MARGIN,
+    OWN_WORTH,
+    PHASES,
+    SAME,
+    TAPS,
+    WINDOW,
+    WORTH,
+)
 from subband.typing import Array
 
 __all__ = ["balance", "halve", "interpolate", "prefer_common", "track"]
-
-# Noise of smoothed samples is that of fewer ones, of so many times the variance.
-_ALIKE = 3.0
-
-# Half a sum of squares over the noise that other blocks' motion, or whole samples around, have to gain to be preferred;
-# and that a block's own has to gain over the common one.
-_WORTH, _OWN_WORTH = 4.0, 24.0
-
-# A mean square of differences, over what noise makes of it, that leaves nothing to look for.
-_ENOUGH = 1.3
-
-# Samples that a displacement may be off by without a search: so far from the best one, it is what slopes explain.
-_CLOSE = 0.1
-
-# Samples along both axes by which a candidate has to differ to be looked at: a step along the slopes does the rest.
-_SAME = 0.3
-
-# How hard it is to leave the motion of the coarser scale: one over the variance of what is expected, in samples.
-_HOLD = 64.0
 
 
 def _halve(x: Array, y: Array, first: int, last: int) -> None:
@@ -77,6 +71,8 @@ def _is_inside(old: Array, r: int, c: int, down: float, right: float) -> bool:
 def _compare(new: Array, old: Array, r: int, c: int, down: float, right: float, share: float) -> Any:
     """Return the sum of squared differences of two windows, less what noise of the old frame adds to it.
 
+    Their means do not count: light changes, and what moves does not.
+
     `share` is the variance of that noise. Interpolation makes it weaker, which must not look like a better match.
     """
     stride = new.shape[1]
@@ -84,11 +80,12 @@ def _compare(new: Array, old: Array, r: int, c: int, down: float, right: float, 
     a, b, one = np.float32(down - i), np.float32(right - j), np.float32(1.0)
     w00, w01, w10, w11 = (one - a) * (one - b), (one - a) * b, a * (one - b), a * b
     x, y = shift(data(new), r * stride + c), shift(data(old), (r + i) * stride + c + j)
-    total = np.float32(0.0)
+    total = shade = np.float32(0.0)
     if w00 == one:
         for _ in range(WINDOW):
             for m in range(WINDOW):
                 d = x[m] - y[m]
+                shade += d
                 total += d * d
             x, y = shift(x, stride), shift(y, stride)
     else:
@@ -96,9 +93,14 @@ def _compare(new: Array, old: Array, r: int, c: int, down: float, right: float, 
             z = shift(y, stride)
             for m in range(WINDOW):
                 d = x[m] - ((w00 * y[m] + w01 * y[m + 1]) + (w10 * z[m] + w11 * z[m + 1]))
+                shade += d
                 total += d * d
             x, y = shift(x, stride), z
-    return total - WINDOW * WINDOW * share * (w00 * w00 + w01 * w01 + w10 * w10 + w11 * w11)
+    return (
+        total
+        - shade * shade * np.float32(1 / WINDOW**2)
+        - WINDOW * WINDOW * share * (w00 * w00 + w01 * w01 + w10 * w10 + w11 * w11)
+    )
 
 
 def _step(
@@ -113,7 +115,7 @@ def _step(
     a, b, one, half = np.float32(down - i), np.float32(right - j), np.float32(1.0), np.float32(0.5)
     w00, w01, w10, w11 = (one - a) * (one - b), (one - a) * b, a * (one - b), a * b
     x, y = shift(data(new), r * stride + c), shift(data(old), (r + i) * stride + c + j)
-    yy = yx = xx = yd = xd = dd = np.float32(0.0)
+    yy = yx = xx = yd = xd = dd = y1 = x1 = d1 = np.float32(0.0)
     for _ in range(WINDOW):
         before, z, behind = shift(y, -stride), shift(y, stride), shift(y, 2 * stride)
         for m in range(WINDOW):
@@ -132,7 +134,13 @@ def _step(
             yd += dy * d
             xd += dx * d
             dd += d * d
+            y1 += dy
+            x1 += dx
+            d1 += d
         x, y = shift(x, stride), z
+    part = np.float32(1 / WINDOW**2)
+    yy, yx, xx = yy - part * y1 * y1, yx - part * y1 * x1, xx - part * x1 * x1
+    yd, xd, dd = yd - part * y1 * d1, xd - part * x1 * d1, dd - part * d1 * d1
     noise = WINDOW * WINDOW * share * (w00 * w00 + w01 * w01 + w10 * w10 + w11 * w11)
     # slopes of noise are no slopes of the image
     down_energy, right_energy = max(float(yy - half * noise), 0.0), max(float(xx - half * noise), 0.0)
@@ -149,12 +157,12 @@ def _refine(
     new: Array, old: Array, r: int, c: int, down: float, right: float, noise: float, share: float
 ) -> tuple[float, float, float, float]:
     """Return half a sum of squares over the noise and its displacement, a step on if that is better; and slopes."""
-    scale = 0.5 / (noise * _ALIKE)
-    total, by_y, by_x, slopes = step(new, old, r, c, down, right, share, noise * _ALIKE * _HOLD)
+    scale = 0.5 / (noise * ALIKE)
+    total, by_y, by_x, slopes = step(new, old, r, c, down, right, share, noise * ALIKE * HOLD)
     best = scale * total
     if is_inside(old, r, c, down + by_y, right + by_x):
         cost = scale * compare(new, old, r, c, down + by_y, right + by_x, share)
-        cost += 0.5 * _HOLD * (by_y * by_y + by_x * by_x)
+        cost += 0.5 * HOLD * (by_y * by_y + by_x * by_x)
         if cost < best:
             return cost, down + by_y, right + by_x, slopes
     return best, down, right, slopes
@@ -181,8 +189,8 @@ def _track(
     first, last : int
         Rows of blocks.
     """
-    scale = 0.5 / (noise * _ALIKE)
-    enough = scale * WINDOW * WINDOW * (noise * _ENOUGH - share)
+    scale = 0.5 / (noise * ALIKE)
+    enough = scale * WINDOW * WINDOW * (noise * ENOUGH - share)
     for row in range(first, last):
         for column in range(motion.shape[1]):
             r, c = locate_window(new, row, column)
@@ -191,7 +199,7 @@ def _track(
             if not is_inside(old, r, c, down, right):
                 down, right = 0.0, 0.0
             best, down, right, slopes = refine(new, old, r, c, down, right, noise, share)
-            if best > enough + scale * _CLOSE * _CLOSE * slopes:
+            if best > enough + scale * CLOSE * CLOSE * slopes:
                 # the three blocks nearest at the coarser scale, and none at all
                 found, y0, x0 = best, down, right
                 near_row = min(max(above + (1 if row % 2 else -1), 0), coarse.shape[0] - 1)
@@ -201,7 +209,7 @@ def _track(
                     y, x = 2.0 * coarse[i, j, 0], 2.0 * coarse[i, j, 1]
                     if number == 3:
                         y, x = 0.0, 0.0
-                    if abs(y - y0) + abs(x - x0) < _SAME or not is_inside(old, r, c, y, x):
+                    if abs(y - y0) + abs(x - x0) < SAME or not is_inside(old, r, c, y, x):
                         continue
                     cost = scale * compare(new, old, r, c, y, x, share)
                     if cost < found:
@@ -229,7 +237,7 @@ def _track(
                         break
                 if found < best:
                     found, y0, x0, _ = refine(new, old, r, c, y0, x0, noise, share)
-                    if found + _WORTH < best:
+                    if found + WORTH < best:
                         best, down, right = found, y0, x0
             motion[row, column, 0] = down
             motion[row, column, 1] = right
@@ -248,13 +256,13 @@ def _prefer_common(
     last: int,
 ) -> None:
     """Give blocks of some rows the common motion, where their own is hardly better."""
-    scale = 0.5 / (noise * _ALIKE)
+    scale = 0.5 / (noise * ALIKE)
     for row in range(first, last):
         for column in range(motion.shape[1]):
             r, c = locate_window(new, row, column)
             if is_inside(old, r, c, common[0], common[1]):
                 cost = scale * compare(new, old, r, c, common[0], common[1], share)
-                if cost < costs[row, column] + _OWN_WORTH:
+                if cost < costs[row, column] + OWN_WORTH:
                     motion[row, column, 0] = common[0]
                     motion[row, column, 1] = common[1]
 

@@ -10,7 +10,7 @@ motion is measured with all of them, and a block keeps its own if that is clearl
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,45 +18,24 @@ import numpy as np
 from subband.compiled import Kernels
 from subband.engines.memory import allocate
 from subband.engines.threads import run_tasks
+from subband.tracking import (
+    BLOCK,
+    MARGIN,
+    PHASES,
+    RADIUS,
+    REACH,
+    SCALES,
+    STEPS,
+    WHOLE,
+    WINDOW,
+    measure_gain,
+    tabulate_taps,
+)
 from subband.typing import Array
 
-__all__ = [
-    "BLOCK",
-    "MARGIN",
-    "PHASES",
-    "TAPS",
-    "find_motion",
-    "pad_planes",
-    "repeat_border",
-    "share_rows",
-    "tabulate_taps",
-]
+__all__ = ["find_motion", "pad_planes", "repeat_border", "share_rows"]
 
-#: Samples of a block along each axis, at each scale.
-BLOCK = 8
-
-#: Samples along each axis that are compared, around a block: those of the block alone are too few in noise.
-WINDOW = 16
-
-#: Samples that arrays have beyond their borders on each side, repeated from there.
-MARGIN = 24
-
-#: Fractions of a sample that are told apart, and taps of the filter that interpolates there.
-PHASES, TAPS = 32, 8
-
-#: Scales of the search; samples around nothing that are looked at at the coarsest, and steps from a guess at others.
-_SCALES, _RADIUS, _STEPS = 5, 4, 3
-
-#: Weights along each axis of the means that a scale is made of: smooth enough for linear interpolation.
-_WEIGHTS = np.array([1, 5, 10, 10, 5, 1]) / 32
-
-#: Motion that differs by less from the common one, in samples of the finest scale, counts for that.
-_REACH = 0.25
-
-#: A common motion that is so near to whole samples of a frame, in samples of the finest scale, is taken for that.
-_WHOLE = 0.025
-
-_loops = Kernels("subband.enhance.motion_loops")
+_loops = Kernels("subband.engines.temporal.motion_loops")
 
 
 def find_motion(new: Array, old: Array, noise: float, ratio: float) -> Array:
@@ -91,9 +70,9 @@ def find_motion(new: Array, old: Array, noise: float, ratio: float) -> Array:
     for number in reversed(range(len(news))):
         rows, columns = (-(-(length - 2 * MARGIN) // BLOCK) for length in news[number].shape)
         coarse, motion, costs = motion, np.empty((rows, columns, 2), np.float32), np.empty((rows, columns), np.float32)
-        variance = noise * noise * _measure_gain(number + 1)
+        variance = noise * noise * measure_gain(number + 1)
         images, numbers = (news[number], olds[number]), (variance * (1 + ratio), variance * ratio)
-        reach = (_RADIUS, 0) if number == len(news) - 1 else (0, _STEPS)
+        reach = (RADIUS, 0) if number == len(news) - 1 else (0, STEPS)
         share_rows(rows, partial(_loops.track, *images, coarse, motion, costs, *reach, *numbers))
     common = _find_common(*images, motion)
     share_rows(rows, partial(_loops.prefer_common, *images, motion, costs, common, *numbers))
@@ -104,19 +83,19 @@ def _find_common(new: Array, old: Array, motion: Array) -> Array:
     """Return the motion that most blocks nearly have: one step along the slopes of all of them."""
     y, x = np.round(np.median(motion, axis=(0, 1)) * PHASES).astype(int).tolist()
     sums = np.zeros((len(motion), 5))
-    share_rows(len(motion), partial(_loops.balance, new, old, motion, y, x, tabulate_taps(), _REACH, sums))
+    share_rows(len(motion), partial(_loops.balance, new, old, motion, y, x, tabulate_taps(), REACH, sums))
     yy, yx, xx, yd, xd = sums.sum(axis=0).tolist()
     common = np.array([y, x]) / PHASES
     if yy * xx - yx * yx > 1e-6 * yy * xx:
-        common += np.clip(np.linalg.solve([[yy, yx], [yx, xx]], [yd, xd]), -_REACH, _REACH)
+        common += np.clip(np.linalg.solve([[yy, yx], [yx, xx]], [yd, xd]), -REACH, REACH)
     whole = np.round(2 * common) / 2
-    return np.where(np.abs(common - whole) < _WHOLE, whole, common).astype(np.float32)
+    return np.where(np.abs(common - whole) < WHOLE, whole, common).astype(np.float32)
 
 
 def _make_scales(padded: Array) -> list[Array]:
     """Return smoothed versions of a plane with half, a quarter and less of its rows and columns, with margins."""
     scales: list[Array] = []
-    for _ in range(_SCALES):
+    for _ in range(SCALES):
         finer = scales[-1] if scales else padded
         rows, columns = (-(-(length - 2 * MARGIN) // 2) for length in finer.shape)
         if min(rows, columns) < WINDOW:
@@ -126,32 +105,6 @@ def _make_scales(padded: Array) -> list[Array]:
         repeat_border(coarser)
         scales.append(coarser)
     return scales
-
-
-@lru_cache(maxsize=32)
-def _measure_gain(scale: int) -> float:
-    """Return the variance of white noise of variance one at a scale; the frame itself is 0."""
-    taps = np.ones(1)
-    for number in range(scale):
-        wide = np.zeros((len(_WEIGHTS) - 1) * 2**number + 1)
-        wide[:: 2**number] = _WEIGHTS
-        taps = np.convolve(taps, wide)
-    return float(np.square(taps).sum() ** 2)
-
-
-@lru_cache(maxsize=1)
-def tabulate_taps() -> Array:
-    """Return the filters that interpolate at each fraction of a sample: a sinc under a window.
-
-    Examples
-    --------
-    >>> tabulate_taps().shape, tabulate_taps()[0].tolist()
-    ((32, 8), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
-    """
-    distance = np.arange(TAPS) - (TAPS // 2 - 1) - np.arange(PHASES)[:, np.newaxis] / PHASES
-    taps = np.sinc(distance) * np.sinc(distance / (TAPS // 2))
-    taps[0] = np.arange(TAPS) == TAPS // 2 - 1
-    return np.ascontiguousarray(taps / taps.sum(axis=1, keepdims=True), np.float32)
 
 
 def pad_planes(planes: Array) -> Array:

@@ -1,6 +1,6 @@
 """The loops of temporal denoising, compiled: prediction along the motion, update by the new frame, maps of the noise.
 
-Arrays of what is known have margins; see `subband.enhance.motion_loops`, also for `first` and `last`.
+Arrays of what is known have margins; see `subband.engines.temporal.motion_loops`, also for `first` and `last`.
 """
 
 from __future__ import annotations
@@ -12,22 +12,11 @@ import numpy as np
 
 from subband.compiled.compiling import stored
 from subband.engines.cpu.loops import OPTIONS, clear, copy, data, keep, keep_apart, shift
-from subband.enhance.motion import BLOCK, MARGIN, PHASES, TAPS
-from subband.enhance.motion_loops import interpolate
+from subband.engines.temporal.motion_loops import interpolate
+from subband.tracking import BLOCK, DOUBT, GROWTH, LINE, MARGIN, PHASES, STRAIGHT, SURE, TAPS
 from subband.typing import Array
 
-__all__ = ["average", "draw", "predict", "update"]
-
-# What a prediction is off by around a sample, it is off by more at edges: so many times as much counts.
-_DOUBT = 2.0
-
-# Excess from which a prediction is not only doubtful but wrong: hardly anything of it is to be left, and samples beside
-# it are doubted too. So much faster doubt grows from there.
-_SURE, _GROWTH = 0.5, 3.0
-
-# Samples of a line that is looked at by itself, and how much its excess counts: a thin edge that has moved on is off by
-# the same sign all along, which noise hardly ever is.
-_LINE, _STRAIGHT = 5, 3.0
+__all__ = ["average", "draw", "predict", "relight", "update"]
 
 # Blocks beside each other that are moved at a time, at most: what their interpolation needs stays in the nearest cache.
 _RUN = 8
@@ -35,7 +24,7 @@ _RUN = 8
 
 def _predict(
     new: Array, state: Array, ratios: Array, motion: Array, block: tuple[int, int], taps: Array, weights: Array,
-    predicted: Array, predicted_ratios: Array, residuals: Array, first: int, last: int,
+    predicted: Array, predicted_ratios: Array, residuals: Array, sums: Array, first: int, last: int,
 ) -> None:  # fmt: skip
     """Predict blocks of some rows along their motion, and tell how far the new frame is from that.
 
@@ -46,7 +35,7 @@ def _predict(
     ratios : ndarray of shape (rows, columns)
         Variance of the noise of `state` over that of a frame, with margins.
     motion : ndarray of shape (blocks, blocks, 2)
-        From `subband.enhance.motion.find_motion`.
+        From `subband.engines.temporal.motion.find_motion`.
     block : tuple of int
         Samples of a block of these planes.
     taps : ndarray of shape (PHASES, TAPS)
@@ -56,6 +45,8 @@ def _predict(
     predicted, predicted_ratios, residuals : ndarray
         Where the prediction goes, the variance of its noise, and differences over their standard deviation: the squares
         of those of all planes have a sum of 1, on average.
+    sums : ndarray of shape (2, planes, blocks, blocks)
+        Zeros, to which the samples of each block are added: those of the new frame, and those of the prediction.
     first, last : int
         Rows of blocks.
     """
@@ -106,7 +97,20 @@ def _predict(
                     weights[plane],
                     columns,
                 )
+                number = (plane * motion.shape[0] + row) * motion.shape[1]
+                others = number + len(new) * motion.shape[0] * motion.shape[1]
+                add_blocks(shift(data(sums), number), shift(data(new), offset), block[1], columns)
+                add_blocks(shift(data(sums), others), shift(data(predicted), offset), block[1], columns)
     keep(room)
+
+
+def _add_blocks(y: Any, x: Any, width: int, n: int) -> None:
+    """Add the samples of a row to the sums of the blocks that it crosses."""
+    for number in range((n + width - 1) // width):
+        total = np.float32(0.0)
+        for c in range(number * width, min((number + 1) * width, n)):
+            total += x[c]
+        y[number] += total
 
 
 def _compare_rows(y: Any, sample: Any, guess: Any, ratio: Any, weight: float, n: int) -> None:
@@ -117,9 +121,34 @@ def _compare_rows(y: Any, sample: Any, guess: Any, ratio: Any, weight: float, n:
         y[k] = (sample[k] - guess[k]) * np.sqrt(weight / (one + ratio[k]))
 
 
+def _relight(
+    new: Array, light: Array, weights: Array, predicted: Array, predicted_ratios: Array, residuals: Array,
+    first: int, last: int,
+) -> None:  # fmt: skip
+    """Apply a gain and an offset to the prediction of each plane, in some rows; arguments as in `predict`."""
+    columns = new.shape[2]
+    square = np.float32(0.0)
+    for plane in range(len(new)):
+        square += light[plane, 0] * light[plane, 0] / np.float32(len(new))
+    for r in range(first, last):
+        ratio = shift(data(predicted_ratios), r * columns)
+        amplify(ratio, square, np.float32(0.0), columns)
+        for plane in range(len(new)):
+            offset = (plane * new.shape[1] + r) * columns
+            guess = shift(data(predicted), offset)
+            amplify(guess, light[plane, 0], light[plane, 1], columns)
+            sample = shift(data(new), offset)
+            compare_rows(shift(data(residuals), offset), sample, guess, ratio, weights[plane], columns)
+
+
+def _amplify(x: Any, gain: float, offset: float, n: int) -> None:
+    for k in range(n):
+        x[k] = gain * x[k] + offset
+
+
 def _update(
     new: Array, predicted: Array, predicted_ratios: Array, residuals: Array, slacks: tuple[float, float, float, float],
-    least: float, state: Array, ratios: Array, first: int, last: int,
+    least: float, drift: Array, block: tuple[int, int], state: Array, ratios: Array, first: int, last: int,
 ) -> None:  # fmt: skip
     """Average new samples and their prediction by how far each is to be trusted, in some rows.
 
@@ -136,6 +165,10 @@ def _update(
         a line.
     least : float
         Weight that a new sample has at least.
+    drift : ndarray of shape (blocks, blocks)
+        Excess that the samples of a block have at least.
+    block : tuple of int
+        Samples of a block of these planes.
     state, ratios : ndarray
         Where the averages and the variance of their noise go, with margins.
     first, last : int
@@ -144,14 +177,14 @@ def _update(
     rows, columns = residuals.shape[1:]
     stride, lowest = state.shape[2], np.float32(least)
     # excess of three rows, with a sample at each end, and the sums that it comes from
-    lines, sums, gains = (
-        np.empty(3 * (columns + 2), np.float32),
-        np.empty(6 * (columns + 4), np.float32),
-        np.empty(columns, np.float32),
-    )
+    lines, sums = np.empty(3 * (columns + 2), np.float32), np.empty(6 * (columns + 4), np.float32)
+    gains, floors = np.empty(columns, np.float32), np.empty(columns, np.float32)
     for r in range(first - 1, first + 1):
         measure_excess(residuals, r, slacks, data(sums), shift(data(lines), r % 3 * (columns + 2)))
     for r in range(first, last):
+        if r == first or r % block[0] == 0:
+            for c in range(columns):
+                floors[c] = drift[r // block[0], c // block[1]]
         measure_excess(residuals, r + 1, slacks, data(sums), shift(data(lines), (r + 1) % 3 * (columns + 2)))
         weigh_new(
             data(gains),
@@ -159,6 +192,7 @@ def _update(
             shift(data(lines), (r - 1) % 3 * (columns + 2)),
             shift(data(lines), (r + 1) % 3 * (columns + 2)),
             shift(data(predicted_ratios), r * columns),
+            data(floors),
             lowest,
             columns,
         )
@@ -170,6 +204,7 @@ def _update(
     keep(lines)
     keep(sums)
     keep(gains)
+    keep(floors)
 
 
 def _measure_excess(
@@ -233,7 +268,7 @@ def _find_excess(
     """Write the largest excess of the energy of a square, of the sample itself and of the lines through it."""
     keep_apart()
     wide_slack, narrow_slack, own_slack = np.float32(slacks[0]), np.float32(slacks[1]), np.float32(slacks[2])
-    line_slack, straight, share = np.float32(slacks[3]), np.float32(_STRAIGHT / _LINE), np.float32(1 / _LINE)
+    line_slack, straight, share = np.float32(slacks[3]), np.float32(STRAIGHT / LINE), np.float32(1 / LINE)
     for c in range(n):
         five = ((wide[c] + wide[c + 1]) + (wide[c + 3] + wide[c + 4]) + wide[c + 2]) * np.float32(1 / 25)
         three = (narrow[c + 1] + narrow[c + 2] + narrow[c + 3]) * np.float32(1 / 9)
@@ -241,15 +276,17 @@ def _find_excess(
         y[c] = max(five - wide_slack, three - narrow_slack, own[c] - own_slack, line, np.float32(0.0))
 
 
-def _weigh_new(gains: Any, here: Any, above: Any, below: Any, ratio: Any, lowest: float, n: int) -> None:
-    """Write the weights of the new samples of a row, from the excess of that row and of those beside it."""
+def _weigh_new(
+    gains: Any, here: Any, above: Any, below: Any, ratio: Any, floor: Any, lowest: float, n: int
+) -> None:  # fmt: skip
+    """Write the weights of the new samples of a row, from the excess of that row and of those beside it, or `floor`."""
     keep_apart()
     zero, one = np.float32(0.0), np.float32(1.0)
-    doubt, sure, growth = np.float32(_DOUBT), np.float32(_SURE), np.float32(_GROWTH)
+    doubt, sure, growth = np.float32(DOUBT), np.float32(SURE), np.float32(GROWTH)
     for c in range(n):
         # a moving edge is found where it is strong, and goes on where noise hides it
         beside = max(above[c], above[c + 1], above[c + 2], below[c], below[c + 1], below[c + 2], here[c], here[c + 2])
-        excess = max(here[c + 1], beside - sure)
+        excess = max(here[c + 1], beside - sure, floor[c])
         doubtful = doubt * excess * (one + growth * max(excess - sure, zero))
         variance = ratio[c] + doubtful * (one + ratio[c])
         gains[c] = max(variance / (one + variance), lowest)
@@ -312,8 +349,10 @@ def _draw_row(y: Any, x: Any, step: int, level: int, right: int, last: int, n: i
         y[c] = x[min(max((c * step + right) >> level, 0), last)]
 
 
+add_blocks = stored(**OPTIONS)(_add_blocks)
 add_across = stored(**OPTIONS)(_add_across)
 add_squares = stored(**OPTIONS)(_add_squares)
+amplify = stored(**OPTIONS)(_amplify)
 average = stored(**OPTIONS)(_average)
 average_rows = stored(**OPTIONS)(_average_rows)
 compare_rows = stored(**OPTIONS)(_compare_rows)
@@ -323,6 +362,7 @@ find_excess = stored(**OPTIONS)(_find_excess)
 measure_excess = stored(**OPTIONS)(_measure_excess)
 mix = stored(**OPTIONS)(_mix)
 predict = stored(**OPTIONS)(_predict)
+relight = stored(**OPTIONS)(_relight)
 repeat_ends = stored(**OPTIONS)(_repeat_ends)
 repeat_twice = stored(**OPTIONS)(_repeat_twice)
 update = stored(**OPTIONS)(_update)
