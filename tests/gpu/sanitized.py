@@ -13,9 +13,10 @@ import numpy as np
 from subband.engines import get_engine
 from subband.engines.filters.device import DeviceFilters
 from subband.engines.filters.plain import PlainFilters
+from subband.engines.temporal import Grid, find_temporal_filters
 from subband.enhance.methods import find_method
 from subband.kernels.launch import Launch, VolumeLaunch
-from subband.plan import LevelPlan, level_plan
+from subband.plan import LevelPlan, level_plan, transform_plan
 from subband.stationary import stationary_plan
 from subband.testing import assert_close, draw_samples, largest, relative_tolerance
 from subband.wavelets import as_wavelet
@@ -48,6 +49,18 @@ LEVELS = (
     ((18, 46, 132), (0, 1, 2), "cdf97", "whole", "float32"),
 )
 
+#: Shapes with axes, wavelet, dtype and levels of which two go together, and how finely they are cut.
+CASCADES = (
+    ((64, 640), (0, 1), "cdf97", "float32", 4, None),
+    ((64, 640), (0, 1), "cdf97", "float32", 2, Launch(4, 1, 3, 4, False)),
+    ((2, 52, 512), (1, 2), "cdf53", "float32", 2, Launch(2, 3, 2, 2, False)),
+    ((64, 512), (0, 1), "cdf97", "float64", 2, None),
+    ((64, 1024), (0, 1), "cdf97", "float16", 3, None),
+    ((64, 1024), (0, 1), "cdf97", "float16", 2, Launch(8, 2, 4, 4, False)),
+    ((64, 512, 3), (0, 1), "cdf97", "float32", 2, None),
+    ((64, 512, 2), (0, 1), "cdf97", "float32", 2, None),
+)
+
 #: Planes that are filtered by groups of similar patches.
 GROUPS = (((1, 33, 45), "float32"), ((2, 19, 21), "float64"), ((1, 9, 10, 11), "float32"), ((1, 130), "float32"))
 
@@ -76,6 +89,22 @@ def check_level(engine, plan: LevelPlan, dtype: str) -> None:
             assert_close(band, adjoint[key], 4 * tolerance, largest(x, adjoint), (key, plan))
 
 
+def check_levels(engine, shape, axes, name: str, dtype: str, levels: int) -> None:
+    reference, wavelets = get_engine("reference"), (as_wavelet(name),) * 2
+    plan = transform_plan(shape, axes, wavelets, ("whole",) * 2, levels)
+    # the coefficients of halves round more often
+    tolerance = 2.0**-6 if dtype == "float16" else relative_tolerance(dtype, wavelets, levels)
+    x = draw_samples(shape, "float64").astype(dtype)
+    low, details = reference.forward_all(plan, x.astype(np.float64))
+    most = max(largest(x.astype(np.float64)), largest(low), *map(largest, details))
+    found, bands = engine.forward_all(plan, x)
+    assert_close(found.astype(np.float64), low, tolerance, most, plan)
+    for own, expected in zip(bands, details, strict=True):
+        for key, band in own.items():
+            assert_close(band.astype(np.float64), expected[key], tolerance, most, (key, plan))
+    assert_close(engine.inverse_all(plan, found, bands).astype(np.float64), x, tolerance, most, plan)
+
+
 def check_groups(engine, shape: tuple[int, ...], dtype: str) -> int:
     """Filter planes by groups of patches as the method does; the patches of a block share much local memory."""
     rng = np.random.default_rng(0)
@@ -89,6 +118,33 @@ def check_groups(engine, shape: tuple[int, ...], dtype: str) -> int:
         expected = PlainFilters().filter_groups(planes, guide, noise, groups)
         assert_close(found, expected, 1e-3, largest(planes), (shape, dtype, groups))
     return len(passes)
+
+
+def check_averages(engine, shape: tuple[int, int]) -> int:
+    """Average frames of video along their motion; blocks of the last row and column are not whole."""
+    rng = np.random.default_rng(0)
+    image = np.cumsum(np.cumsum(rng.normal(0, 3, (shape[0] + 8, shape[1] + 8)), 0), 1)
+    filters, judge = find_temporal_filters(engine), find_temporal_filters(get_engine("cpu"))
+    noise, steps = np.array([5.0]), (2, 2)
+    frames = [
+        (image[2 * k : 2 * k + shape[0], k : k + shape[1]] + rng.normal(0, 5, shape)).astype(np.float32)[np.newaxis]
+        for k in range(4)
+    ]
+    past, before = filters.begin(*map(engine.device.upload, (frames[0], noise))), judge.begin(frames[0], noise)
+    for frame in frames[1:]:
+        there = [engine.device.upload(x) for x in (frame, noise)]
+        past = filters.average(past, *there, filters.find_motion(there[0], past, there[1]), (1, 1))
+        before = judge.average(before, frame, noise, judge.find_motion(frame, before, noise), (1, 1))
+        found = engine.device.download(past.planes)
+        assert (np.abs(found - before.planes) < 0.01).mean() > 0.9, shape
+    chroma = [engine.device.upload(np.ascontiguousarray(frame[:, ::2, ::2])) for frame in frames]
+    found = filters.average(filters.begin(chroma[0], there[1]), chroma[1], there[1], past.motion, steps)
+    halves = [found.ratios, *filters.halve(found.ratios, 3)]
+    grids = [Grid(level, 2**level, (-1, 1), (shape[0] >> level, 40)) for level in (1, 2, 3)]
+    for drawn in filters.draw(halves, grids):
+        assert np.isfinite(engine.device.download(drawn)).all()
+    assert np.isfinite(engine.device.download(filters.measure_typical(found.ratios, 2))).all()
+    return len(frames)
 
 
 def main() -> None:
@@ -110,6 +166,12 @@ def main() -> None:
             check_level(engine, plan, dtype)
             count += 1
     engine.launch_override = engine.volume_override = None
+    engine.least_cascade = 1
+    for *case, launch in CASCADES:
+        engine.cascade_override = launch
+        check_levels(engine, *case)
+        count += 1
+    engine.cascade_override = None
     plan = stationary_plan((33, 65), (0, 1), (as_wavelet("db2"),) * 2, 2)
     x = draw_samples((33, 65), "float32")
     y = engine.stationary_inverse(plan, engine.stationary_forward(plan, x))
@@ -120,7 +182,8 @@ def main() -> None:
     engine.forward_adjoint(half, engine.inverse_adjoint(half, x))
     assert_close(y.astype(np.float64), x.astype(np.float64), 0.02, 4 * largest(x.astype(np.float64)))
     groups = sum(check_groups(engine, *case) for case in GROUPS)
-    print(f"{count + 2} levels and {groups} passes over groups are right")
+    frames = sum(check_averages(engine, shape) for shape in ((131, 170), (33, 47), (16, 90)))
+    print(f"{count + 2} levels, {groups} passes over groups and {frames} frames are right")
 
 
 if __name__ == "__main__":

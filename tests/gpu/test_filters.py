@@ -39,6 +39,9 @@ def test_large_planes():
     noise = filters.measure_noise(x, 1.0)
     expected = plain.measure_noise(band, 1.0)
     np.testing.assert_allclose(noise.get(), expected, rtol=2e-6)
+    others = np.random.default_rng(3).standard_normal((2, 1, 4096, 4096), np.float32)
+    smooth = filters.measure_noise(x, 1.0, None, [(ENGINE.device.upload(other), 1.0) for other in others])
+    np.testing.assert_allclose(smooth.get(), plain.measure_noise(band, 1.0, None, [(y, 1.0) for y in others]), 1e-5)
     np.testing.assert_allclose(
         filters.find_bayes_threshold(x, noise, 0.9).get(), plain.find_bayes_threshold(band, noise.get(), 0.9), rtol=1e-4
     )

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from subband.engines.filters.device import DeviceFilters
+from subband.engines.filters.device_statistics import RULE
 from subband.enhance.methods import find_method
+from subband.kernels.cells import CellSpec, render_cells
 from subband.kernels.dialects import CUDA, DIALECTS, OPENCL_NVIDIA
 from subband.kernels.filters import FilterSpec, render_filter
 from subband.kernels.group_matching import MatchSpec, render_matching
@@ -35,6 +37,9 @@ def run_all(filters, device, storage, shape):
     filters.add_part(filters.take_part(band, zeros, shape[1:], 1.0), band, zeros, 1.0)
     filters.measure_noise(band, 1.0)
     filters.measure_noise(band, 1.0, mask)
+    others = [(band, 1.0)] * (2 ** (len(shape) - 1) - 2)
+    filters.measure_noise(band, 1.0, None, others)
+    filters.measure_noise(band, 1.0, mask, others)
     filters.find_bayes_threshold(band, numbers, 1.0)
     filters.find_sure_threshold(band, numbers, 1.0)
     given = np.ones((3, shape[0]))
@@ -123,6 +128,8 @@ def test_single_precision_needs_no_doubles(storage):
         *((render_window, WindowSpec(task, storage, 5, 5)) for task in ("bivariate", "energy")),
         (render_window, WindowSpec("neighbours", storage, 5, 5, is_chosen=True)),
         *((render_statistic, StatisticSpec(task, storage)) for task in ("histogram", "squares", "risks", "neighbours")),
+        (render_cells, CellSpec("energies", storage, 2)),
+        *((render_cells, CellSpec(task, "float32", rule=RULE)) for task in ("count", "parts", "noise")),
     ):
         kernel = render(spec, CUDA).split("KERNEL void sweep")[1]
         assert "double" not in kernel

@@ -123,6 +123,23 @@ def collect_volume(engine, mode):
         run_level(engine, (17, 33, 65), (0, 1, 2), "db2", mode, "float16")
 
 
+def collect_cascade(engine, storage):
+    """Two levels at a time, of lanes that load one piece, two, or whole pixels; and one level of large halves."""
+    engine.least_cascade = 1
+    frames = [((64, 1024), (0, 1)), ((64, 512, 3), (0, 1)), ((8192, 8192), (0, 1))]
+    for shape, axes in frames[: 3 if storage == "float16" else 2]:
+        dtype = make_dtype(storage)
+        plan = transform_plan(shape, axes, (as_wavelet("cdf97"),) * 2, ("whole",) * 2, 1 if shape[0] > 64 else 2)
+        for direction in ("forward", "inverse"):
+            chain = engine.find_chain(plan.levels, direction, dtype, True)
+            assert ((0,) in chain.shapes) == (len(plan.levels) == 2 and (len(shape) == 2 or dtype.itemsize > 2))
+    for pairs in (4, 8):
+        engine.cascade_override = Launch(pairs, 2, 8, 4, False)
+        plan = transform_plan((64, 1024), (0, 1), (as_wavelet("cdf53"),) * 2, ("whole",) * 2, 2)
+        for direction in ("forward", "inverse"):
+            engine.find_chain(plan.levels, direction, make_dtype(storage), True)
+
+
 def collect_adjoint(engine, storage):
     """Mixtures of coefficients, and of samples, near the ends."""
     dtype = make_dtype(storage)
@@ -161,6 +178,7 @@ CASES = {
     **{f"adjoint {storage}": (collect_adjoint, storage) for storage in STORAGES if not storage.startswith("int")},
     **{name: (collect_wavelet, name) for name in WAVELETS},
     **{storage: (collect_storage, storage) for storage in STORAGES},
+    **{f"cascade {storage}": (collect_cascade, storage) for storage in ("float32", "float64", "float16", "bfloat16")},
     **{f"volume {mode}": (collect_volume, mode) for mode in ("whole", "zero")},
     **{f"launch {number}": (collect_launch, launch) for number, launch in enumerate(LAUNCHES)},
 }
@@ -198,7 +216,7 @@ def test_an_adjoint_is_one_sweep_a_level_and_what_it_mixes(mode):
 
 
 @pytest.mark.opencl
-@pytest.mark.parametrize("case", ["db20", "bfloat16", "complex64", "launch 0", "fixed 12"])
+@pytest.mark.parametrize("case", ["db20", "bfloat16", "cascade float32", "complex64", "launch 0", "fixed 12"])
 def test_opencl_text_compiles(case):
     try:
         device = get_engine("opencl").device
@@ -209,7 +227,7 @@ def test_opencl_text_compiles(case):
 
 
 @pytest.mark.opencl
-@pytest.mark.parametrize("case", ["volume whole", "volume zero"])
+@pytest.mark.parametrize("case", ["cascade float32", "volume whole", "volume zero"])
 def test_text_for_opencl_on_nvidia_compiles_but_for_its_instructions(case):
     """Other compilers take all of it once the instructions that only NVIDIA's knows are left out."""
     try:

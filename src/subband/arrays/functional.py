@@ -388,8 +388,12 @@ def _mean(x: Any, axis: Any = None) -> FunctionalArray:
     return FunctionalArray(x.library.mean(x.array, axis=axis))
 
 
+def _sort(x: Any, axis: int) -> FunctionalArray:
+    return FunctionalArray(x.library.sort(x.array, axis=axis))
+
+
 def _median(x: Any, axis: int) -> FunctionalArray:
-    ordered = _moveaxis(FunctionalArray(x.library.sort(x.array, axis=axis)), axis, -1)
+    ordered = _moveaxis(_sort(x, axis), axis, -1)
     count = ordered.shape[-1]
     middle: FunctionalArray = (ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2
     return middle
@@ -423,6 +427,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ndim": lambda x: x.ndim,
     "pad": _pad,
     "shape": lambda x: x.shape,
+    "sort": _sort,
     "stack": _stack,
     "sum": _sum,
     "take": _take,

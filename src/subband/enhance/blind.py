@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from subband.arrays import to_host
+from subband.enhance.clipping import find_clipped, measure_clipping
 from subband.enhance.layout import arrange, check_pixels, find_layout
 from subband.enhance.models import Correlated, Gaussian, NoiseModel, PoissonGaussian
 from subband.enhance.models.correlated import measure_bands
@@ -24,13 +25,13 @@ from subband.typing import Array
 
 __all__ = ["NoiseReport", "find_noise"]
 
-#: Samples of a window along each axis, and how far windows are apart.
+#: Samples of a window along each axis, and of the blocks that it is made of; windows are a block apart.
 _WINDOW, _STEP = 8, 4
 
 #: The part of all windows that is taken for smooth, and of those of a range of brightness; and how many are enough.
 _SMOOTH, _SMOOTH_OF_RANGE, _ENOUGH = 0.05, 0.1, 8
 
-#: Ranges of brightness in which noise is compared.
+#: Ranges of brightness in which noise is compared, at most.
 _RANGES = 16
 
 #: How often the line through their variances is drawn, and the least of these beside their mean.
@@ -39,8 +40,12 @@ _ROUNDS, _LEAST = 8, 0.01
 #: How many standard errors noise has to grow with brightness, and to which part of it, to count as growing.
 _SIGNIFICANT, _NOTABLE = 4.0, 0.2
 
-#: Where so many samples have the least or the greatest value, they were clipped.
-_CLIPPED = 2e-3
+#: Windows of which a larger part was clipped say nothing about noise.
+_MOST_CLIPPED = 0.75
+
+#: The part of the windows of a range of brightness that tells what clipping has left: clipping moves both the least
+#: energy and the mean, and in fewer windows the former more.
+_SMOOTH_IF_CLIPPED = 0.2
 
 #: Below this, noise of the coarser bands is clearly stronger than that of the finest, if it is so by as many standard
 #: errors: white noise among some texture has more, and noise that was smoothed has about 0.1.
@@ -122,12 +127,17 @@ class NoiseReport:
 
 
 class _Windows(NamedTuple):
-    """What is known of each window: brightness, energy of the diagonal bands of two levels, and of the other bands."""
+    """What is known of each window: brightness, energy of the diagonal bands of two levels, and of the other bands.
+
+    And how far its brightness is from where samples were clipped, below and above; infinite where none were.
+    """
 
     mean: Array
     diagonal: Array
     coarse: Array
     others: Array
+    below: Array
+    above: Array
 
 
 def find_noise(
@@ -139,7 +149,7 @@ def find_noise(
     ----------
     image : array
         Rows × columns, perhaps with channels; of volumes each slice counts. Of integers the variance of rounding is
-        taken away, and windows with clipped pixels do not count.
+        taken away. Where pixels were clipped, noise is as strong as it was before.
     axes, channel_axis
         As in `Enhancer.apply`.
 
@@ -181,51 +191,66 @@ def find_noise(
     windows = _Windows(*(np.concatenate(each) for each in zip(*found, strict=True)))
     if len(windows.mean) < _ENOUGH:
         raise ShapeError(
-            f"image of shape {pixels.shape} has {len(windows.mean)} windows of {_WINDOW} × {_WINDOW} pixels without "
-            f"clipped ones; noise needs {_ENOUGH}"
+            f"image of shape {pixels.shape} has {len(windows.mean)} windows of {_WINDOW} × {_WINDOW} pixels that are "
+            f"not mostly clipped; noise needs {_ENOUGH}"
         )
     rounding = 1 / 12 if pixels.dtype.kind in "iu" else 0.0
-    return _conclude(windows, _measure_spectrum(planes, rounding), rounding)
+    return _conclude(_undo_clipping(windows), _measure_spectrum(planes, rounding), rounding)
 
 
 def _look(plane: Array) -> _Windows:
-    """Return what is known of the windows of a plane, half a window apart."""
-    is_clipped = _find_clipped(plane)
-    parts = []
-    for top in range(0, _WINDOW, _STEP):
-        for left in range(0, _WINDOW, _STEP):
-            part = plane[top:, left:]
-            rows, columns = (length // _WINDOW * _WINDOW for length in part.shape)
-            if not rows or not columns:
-                continue
-            part = part[:rows, :columns]
-            coarse, fine = decompose(part, "haar", 2, "periodization").details
-            known = _average(is_clipped[top:, left:][:rows, :columns], _WINDOW) == 0
-            diagonal = _average(np.square(fine["dd"]), _WINDOW // 2)
-            below = _average(np.square(coarse["dd"]), _WINDOW // 4)
-            # a fine band has four times as many coefficients as a coarse one
-            others = sum(
-                weight * _average(np.square(bands[key]), size) / 10
-                for weight, bands, size in ((4, fine, _WINDOW // 2), (1, coarse, _WINDOW // 4))
-                for key in ("ad", "da")
-            )
-            parts.append([np.asarray(each)[known] for each in (_average(part, _WINDOW), diagonal, below, others)])
-    nothing = [np.zeros(0)] * len(_Windows._fields)
-    return _Windows(*(np.concatenate(each) for each in zip(nothing, *parts, strict=True)))
+    """Return what is known of the windows of a plane, half a window apart: each is made of four blocks."""
+    rows, columns = (length // _STEP * _STEP for length in plane.shape)
+    if min(rows, columns) < _WINDOW:
+        return _Windows(*[np.zeros(0)] * len(_Windows._fields))
+    is_clipped, least, most = find_clipped(plane)
+    part = plane[:rows, :columns]
+    coarse, fine = decompose(part, "haar", 2, "periodization").details
+    diagonal = _join_blocks(_average(np.square(fine["dd"]), _STEP // 2))
+    below = _join_blocks(np.square(coarse["dd"]))
+    # a fine band has four times as many coefficients as a coarse one
+    across = _average(np.square(fine["ad"]) + np.square(fine["da"]), _STEP // 2)
+    others = _join_blocks((4 * across + np.square(coarse["ad"]) + np.square(coarse["da"])) / 10)
+    mean = _join_blocks(_average(part, _STEP))
+    # noise can be seen where most pixels were not clipped, and those that were are no mask
+    clipped = _average(is_clipped[:rows, :columns], _STEP)
+    known = (_join_blocks(clipped) <= _MOST_CLIPPED) & (_join_blocks(clipped == 1) == 0)
+    found = mean, diagonal, below, others, mean - least, most - mean
+    return _Windows(*(np.asarray(each)[known] for each in found))
 
 
-def _find_clipped(plane: Array) -> Array:
-    """Tell which pixels are black or white because they could not be darker or brighter."""
-    least, most = plane.min(), plane.max()
-    extremes = [value for value in (least, most) if least < most and np.mean(plane == value) > _CLIPPED]
-    return np.isin(plane, extremes)
+def _join_blocks(blocks: Array) -> Array:
+    """Return the means of each block and the three behind and below it."""
+    pairs = blocks[:-1].astype(np.float64) + blocks[1:]
+    return (pairs[:, :-1] + pairs[:, 1:]) / 4
+
+
+def _undo_clipping(windows: _Windows) -> _Windows:
+    """Return windows with the brightness and the energies that they had before samples were clipped.
+
+    Noise depends on brightness at most, so that smooth windows of the same brightness tell how much of it is left.
+    """
+    is_bounded = np.isfinite(np.minimum(windows.below, windows.above))
+    ranges = _sort_by_brightness(windows) if is_bounded.any() else []
+    if not ranges:
+        return windows
+    ranges = [own[: _count(len(own), _SMOOTH_IF_CLIPPED)] for own in ranges]
+    variance = np.array([windows.diagonal[own].mean() for own in ranges])
+    middles = (windows.mean, windows.below, windows.above)
+    mean, below, above = (np.array([np.median(each[own]) for own in ranges]) for each in middles)
+    left, shift = measure_clipping(variance, below, above)
+    left = np.where(is_bounded, np.interp(windows.mean, mean, left), 1.0)
+    shift = np.where(is_bounded, np.interp(windows.mean, mean, shift), 0.0)
+    diagonal, coarse, others = (each / left for each in (windows.diagonal, windows.coarse, windows.others))
+    return _Windows(windows.mean - shift, diagonal, coarse, others, windows.below, windows.above)
 
 
 def _average(values: Array, size: int) -> Array:
     """Return the means of all windows; what is beyond the last whole one is left out."""
     rows, columns = (length // size for length in values.shape)
-    values = values[: rows * size, : columns * size]
-    return np.asarray(values.reshape(rows, size, columns, size).mean(axis=(1, 3)))
+    # down first, where neighbours in memory are added
+    lines = values[: rows * size, : columns * size].reshape(rows, size, columns * size).sum(axis=1, dtype=np.float64)
+    return np.asarray(lines.reshape(rows, columns, size).sum(axis=2) / size**2)
 
 
 def _conclude(windows: _Windows, spectrum: Correlated, rounding: float) -> NoiseReport:
@@ -297,7 +322,7 @@ def _measure_spectrum(planes: Array, rounding: float) -> Correlated:
     Images have least in diagonal bands. With noise that is the same along rows and columns, and along each axis by
     itself, these tell that of the others: the part of an axis that is left for coarser levels is that of their details.
     """
-    clipped = [_find_clipped(plane) for plane in planes]
+    clipped = [find_clipped(plane)[0] for plane in planes]
     variances: list[float] = []
     for number, level in enumerate(measure_bands(planes, _LEVELS), 1):
         parts = [_look_at_level(bands, is_clipped, number) for *bands, is_clipped in zip(*level, clipped, strict=True)]
@@ -328,7 +353,7 @@ def _look_at_level(bands: Sequence[Array], is_clipped: Array, level: int) -> tup
 
 def _choose(energy: Array, part: float) -> Array:
     """Return the indices of the smoothest windows."""
-    return np.argsort(energy, kind="stable")[: _count(len(energy), part)]
+    return np.argsort(energy)[: _count(len(energy), part)]
 
 
 def _count(windows: int, part: float) -> int:
@@ -338,10 +363,15 @@ def _count(windows: int, part: float) -> int:
 
 def _sort_by_brightness(windows: _Windows) -> list[Array]:
     """Return the indices of the windows of each range of brightness that has enough of them, the smoothest first."""
-    edges = np.linspace(windows.mean.min(), windows.mean.max(), _RANGES + 1)
-    ranges = np.clip(np.searchsorted(edges, windows.mean, side="right") - 1, 0, _RANGES - 1)
-    members = (np.flatnonzero(ranges == number) for number in range(_RANGES))
-    return [own[_choose(windows.others[own], 1.0)] for own in members if len(own) >= 4 * _ENOUGH]
+    least, most = windows.mean.min(), windows.mean.max()
+    # brightness of windows has noise too, and ranges that tell no more of it apart would sort windows by that
+    width = sqrt(float(windows.diagonal[_choose(windows.others, _SMOOTH)].mean()))
+    count = min(_RANGES, 1 + int((most - least) / width)) if width else _RANGES
+    edges = np.linspace(least, most, count + 1)
+    ranges = np.clip(np.searchsorted(edges, windows.mean, side="right") - 1, 0, count - 1)
+    order = np.argsort(windows.others)
+    members = (order[ranges[order] == number] for number in range(count))
+    return [own for own in members if len(own) >= 4 * _ENOUGH]
 
 
 def _fit(

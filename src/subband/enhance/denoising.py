@@ -178,10 +178,10 @@ def denoise(
 
     Notes
     -----
-    The default looks at each coefficient together with its parent, at the same position one level coarser, and the
-    energy around it; it uses cycle spinning: the mean over two shifts of the image. Colour is treated as brightness and
-    two differences of colours. A single row or column is transformed along its length alone, and a single pixel not at
-    all.
+    The default looks at the energy of each coefficient and of its parent, at the same position one level coarser, and
+    at the energies around both; it uses cycle spinning: the mean over two shifts of the image, four of its second level
+    and eight of the others. Colour is treated as brightness and two differences of colours. A single row or column is
+    transformed along its length alone, and a single pixel not at all.
 
     References
     ----------

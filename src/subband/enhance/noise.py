@@ -128,6 +128,12 @@ def estimate_sigma(image: Any, *, channel_axis: int | Literal["auto"] | None = "
     See Also
     --------
     estimate_noise : The same of a pyramid, one number for each channel.
+    subband.enhance.find_noise : The noise of an image with much texture, which this takes for noise.
+
+    Notes
+    -----
+    The number is that of scikit-image's function of this name: a median, which is up to half too large for weak noise
+    in a photograph. `denoise` measures noise where there is little else.
 
     Examples
     --------
@@ -169,8 +175,8 @@ def estimate_noise(pyramid: Pyramid) -> Array:
 
     Notes
     -----
-    The median of magnitudes is not moved by the few large coefficients of edges. Fine texture everywhere in the array
-    is taken for noise.
+    The median of magnitudes is not moved by the few large coefficients of edges. Fine texture in half of the array is
+    taken for noise; `find_noise` and `denoise` look where there is little else.
 
     References
     ----------

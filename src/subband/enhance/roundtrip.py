@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
 
@@ -15,8 +15,9 @@ from subband.arrays import concatenate
 from subband.boundary import is_expansive
 from subband.engines import Engine
 from subband.engines.filters import Filters
-from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial
-from subband.plan import TransformPlan, transform_plan
+from subband.engines.filters.base import choose_margins
+from subband.enhance.stages import SHIFTED_LEVELS, SPIN, Blur, Denoise, Sharpen, Shrink, Spatial
+from subband.plan import LevelPlan, TransformPlan, transform_plan
 from subband.stationary import StationaryPlan, stationary_plan
 from subband.transforms.decomposition import choose_level, choose_modes
 from subband.transforms.dual_tree.orientations import combine, separate
@@ -52,6 +53,9 @@ class Coefficients:
         The parent of coefficient k is at ``(k + shift) // 2`` if it is.
     begin : tuple of int
         How many samples there are before the first of the image along each axis of space; none if it is empty.
+    spins : list of tuple of int
+        With cycle spinning, for each level by how much what it splits is shifted for a second half of planes: zeros
+        where it is not. Bands have twice as many planes from there on, those of all positions one after the other.
     is_complex : bool
         Whether bands of details hold the real parts of all planes, and then their imaginary parts.
     """
@@ -63,6 +67,16 @@ class Coefficients:
     shift: int = 0
     begin: tuple[int, ...] = ()
     is_complex: bool = False
+    spins: list[tuple[int, ...]] = field(default_factory=list)
+
+    def list_begins(self, level: int) -> list[tuple[int, ...]]:
+        """Return `begin` for each position that a level has planes of, the finest level being 1."""
+        begins = [self.begin]
+        for number, steps in enumerate(self.spins[:level]):
+            if any(steps):
+                moved = [begin or (0,) * len(steps) for begin in begins]
+                begins += [tuple(b + (s << number) for b, s in zip(begin, steps, strict=True)) for begin in moved]
+        return begins
 
 
 class Roundtrip:
@@ -125,21 +139,23 @@ class Roundtrip:
     def run(self, planes: Any, work: Callable[[Coefficients], None]) -> Any:
         """Transform planes, let `work` change the coefficients in place, and transform back.
 
-        It is called once; with cycle spinning, once for each of two shifts, whose results are averaged.
+        It is called once; with cycle spinning, once for each of two shifts, whose results are averaged. The second and
+        the third level split two shifts of what the level before leaves, too.
         """
         if self.level == 0:
             return self.filters.take_part(planes, (0,) * (planes.ndim - 1), planes.shape[1:], 1.0)
-        if self.stage.form != "spun":
-            return self._run_once(planes, work)
-        space = planes.shape[1:]
-        origin = (0,) * len(space)
-        steps = tuple(min(SPIN, length - 1) for length in space)
-        total = self._run_once(planes, work)
+        steps = self.choose_steps(tuple(planes.shape[1:]))
         if not any(steps):
-            return total
-        shifted = self._run_once(self.filters.extend(planes, steps, origin), work, steps)
-        mean = self.filters.take_part(total, origin, space, 0.5)
-        return self.filters.add_part(mean, shifted, steps, 0.5)
+            return self._run_once(planes, work)
+        first = self._run_once(planes, work)
+        shifted = self._run_once(self.filters.extend(planes, *zip(*choose_margins(steps), strict=True)), work, steps)
+        return self.filters.average_shifts(first, shifted, planes.shape[1:], steps)
+
+    def choose_steps(self, space: tuple[int, ...], level: int = 1) -> tuple[int, ...]:
+        """Return by how much cycle spinning shifts what a level splits, of the shape `space`; zeros if it does not."""
+        if self.stage.form != "spun" or level > SHIFTED_LEVELS:
+            return (0,) * len(space)
+        return tuple(min(SPIN, length - 1) for length in space)
 
     def _run_once(self, planes: Any, work: Callable[[Coefficients], None], steps: tuple[int, ...] = ()) -> Any:
         coefficients = self.forward(planes)
@@ -171,9 +187,11 @@ class Roundtrip:
         return transform_plan(shape, axes, self.wavelets, self.modes, self.level)
 
     def forward(self, planes: Any) -> Coefficients:
-        """Transform planes; with cycle spinning, one shift, in the decimated form."""
+        """Transform planes; with cycle spinning, one shift of the image."""
         if self.stage.form == "undecimated":
             return self._forward_undecimated(planes)
+        if self.stage.form == "spun":
+            return self._forward_shifted(planes)
         if self.stage.form == "dual-tree":
             return self._forward_dual_tree(planes)
         plan = self.plan(planes.shape)
@@ -193,7 +211,42 @@ class Roundtrip:
             return self._inverse_undecimated(coefficients, shape)
         if self.stage.form == "dual-tree":
             return self._inverse_dual_tree(coefficients, shape)
+        if self.stage.form == "spun":
+            return self._inverse_shifted(coefficients, shape)
         return self.engine.inverse_all(self.plan(shape), coefficients.approximation, coefficients.details[::-1])
+
+    def _forward_shifted(self, planes: Any) -> Coefficients:
+        x, details, spins = planes, [], []
+        for level in range(1, self.level + 1):
+            # the caller shifts the image
+            steps = self.choose_steps(tuple(x.shape[1:]), level) if level > 1 else (0,) * (planes.ndim - 1)
+            if any(steps):
+                x = self.filters.spin(x, steps)
+            spins.append(steps)
+            x, bands = self._leave_approximation(self.engine.forward(self._plan_level(x.shape), x))
+            details.append(bands)
+        return Coefficients(x, details, self.wavelets, True, self.shift, spins=spins)
+
+    def _inverse_shifted(self, coefficients: Coefficients, shape: tuple[int, ...]) -> Any:
+        parts: list[tuple[tuple[int, ...], LevelPlan]] = []
+        for steps in coefficients.spins:
+            whole = shape
+            if any(steps):
+                margins = choose_margins(steps)
+                whole = (2 * shape[0], *(n + sum(own) for n, own in zip(shape[1:], margins, strict=True)))
+            parts.append((shape, self._plan_level(whole)))
+            shape = parts[-1][1].band_shapes["a" * len(self.axes)]
+        x = coefficients.approximation
+        levels = list(zip(parts, coefficients.details, coefficients.spins, strict=True))
+        for ((count, *space), plan), bands, steps in reversed(levels):
+            x = self.engine.inverse(plan, {"a" * len(self.axes): x, **bands})
+            if any(steps):
+                x = self.filters.average_shifts(x[:count], x[count:], space, steps)
+        return x
+
+    def _plan_level(self, shape: tuple[int, ...]) -> LevelPlan:
+        axes = tuple(axis + 1 for axis in self.axes)
+        return transform_plan(shape, axes, self.wavelets, self.modes, 1).levels[0]
 
     def _forward_undecimated(self, planes: Any) -> Coefficients:
         margins, levels = self._plan_undecimated(planes.shape)

@@ -15,6 +15,7 @@ from subband.arrays import cast, concatenate, namespace
 from subband.boundary import extend
 from subband.engines import Engine
 from subband.engines.filters import Filters
+from subband.engines.filters.cells import SIDES, Cells, cut_cells
 from subband.engines.filters.groups import Groups
 from subband.enhance.methods import Band, Method, find_method
 from subband.enhance.noise import combine_gains
@@ -23,6 +24,7 @@ from subband.enhance.per_band import DETAILS, weigh_band, weigh_levels
 from subband.enhance.roundtrip import Coefficients, Roundtrip
 from subband.enhance.stages import Denoise, Shrink
 from subband.errors import ShapeError
+from subband.transforms.dual_tree.orientations import take_trees
 from subband.typing import Array, Bands
 from subband.wavelets import Wavelet
 from subband.wavelets.dual_tree import DualTreeFilters
@@ -32,6 +34,7 @@ __all__ = [
     "LevelRule",
     "Refine",
     "choose_coefficients",
+    "cut_finest",
     "filter_by_guide",
     "list_rules",
     "make_denoiser",
@@ -181,7 +184,8 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
         for level, bands in enumerate(coefficients.details):
             if changes[level] and bands:
                 columns = [DETAILS.index(key[:2]) if dimensions == 2 else 0 for key in bands]
-                own = [numbers[level, columns] for numbers in (low, high, gain)]
+                positions = len(coefficients.list_begins(level + 1))
+                own = [np.tile(numbers[level, columns], (1, positions)) for numbers in (low, high, gain)]
                 values = [_measure_magnitudes(x) if coefficients.is_complex else x for x in bands.values()]
                 shrunk = filters.shrink_bands(values, own[0], stage.mode, own[1], own[2])
                 for key, x in zip(list(bands), shrunk, strict=True):
@@ -191,7 +195,7 @@ def make_shrinker(stage: Shrink, planes: int, dimensions: int, filters: Filters)
 
 
 def measure_planes(filters: Filters, coefficients: Coefficients, mask: Array | None = None) -> Any:
-    """Return the standard deviation of noise of each plane, from the finest diagonal band.
+    """Return the standard deviation of noise of each plane, from smooth cells of the finest diagonal band.
 
     Parameters
     ----------
@@ -202,11 +206,36 @@ def measure_planes(filters: Filters, coefficients: Coefficients, mask: Array | N
     mask : ndarray of bool, optional
         Which samples of the planes count, of the shape of space.
     """
-    key = "d" * len(coefficients.wavelets)
-    finest = coefficients.details[0]
-    band = _take_first_tree(finest, key) if coefficients.is_complex else finest[key]
+    axes, bands = len(coefficients.wavelets), coefficients.details[0]
+    if coefficients.is_complex:
+        bands = {key: _take_real(bands, key) for key in dict.fromkeys(key[:axes] for key in bands)}
+    found = {key: (band, combine_gains(coefficients.wavelets, 1, key)) for key, band in bands.items()}
+    band, gain = found.pop("d" * axes)
     counted = None if mask is None else _count_coefficients(mask, coefficients, band.shape[1:])
-    return filters.measure_noise(band, combine_gains(coefficients.wavelets, 1, key), counted)
+    ahead = None if coefficients.is_decimated else max(coefficients.begin)
+    margin, step = _find_margin(coefficients.wavelets, coefficients.shift, ahead)
+    return filters.measure_noise(band, gain, counted, list(found.values()), margin, step)
+
+
+def cut_finest(roundtrip: Roundtrip, shape: tuple[int, ...]) -> Cells | None:
+    """Return the cells of the finest diagonal band, of a shape, in which `measure_planes` measures."""
+    is_stationary = roundtrip.stage.form == "undecimated"
+    margin, step = _find_margin(roundtrip.wavelets, roundtrip.shift, roundtrip.margin if is_stationary else None)
+    return cut_cells(shape, 2 ** len(roundtrip.axes) - 2, margin, step)
+
+
+@lru_cache(maxsize=256)
+def _find_margin(wavelets: tuple[Wavelet | DualTreeFilters, ...], shift: int, ahead: int | None) -> tuple[int, int]:
+    """Return how many of the finest coefficients at a border are in no cell, and the distance of those that are.
+
+    Shift is that of decimated `Coefficients`; those that are not have some ahead of the border, too.
+    """
+    longest = max(wavelet.dec_len for wavelet in wavelets)
+    step = 1 if ahead is None else 2
+    # whole cells, so that those of images lie in the blocks of 8 × 8 samples that JPEG has quantised
+    side = SIDES.get(2 ** len(wavelets) - 2, 1) * step
+    reach = longest // 2 if step == 2 else shift + 1 if shift else longest // 4
+    return (ahead or 0) + -(-reach // side) * side, step
 
 
 def make_denoiser(
@@ -291,16 +320,23 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
         method = rule.method
         if method is None:
             continue
+        positions = len(coefficients.list_begins(rule.level))
+        own = noise
         for key, band in bands.items():
             if 0 in band.shape or rule.find_weight(key) == 0:
                 continue
+            if positions > 1 and own is noise:
+                own = filters.repeat_numbers(noise, positions, band)
             parent = parents.get(key)
+            if parent is not None and parent.shape[0] > band.shape[0]:
+                # those of the first shift
+                parent = parent[: band.shape[0]]
             if coefficients.is_complex:
                 parent = None if parent is None else _measure_magnitudes(parent)
-                values = method.shrink(filters, rule.make_band(_measure_magnitudes(band), parent, key, noise))
+                values = method.shrink(filters, rule.make_band(_measure_magnitudes(band), parent, key, own))
                 bands[key] = _set_magnitudes(band, values)
             else:
-                bands[key] = method.shrink(filters, rule.make_band(band, parent, key, noise))
+                bands[key] = method.shrink(filters, rule.make_band(band, parent, key, own))
 
 
 def _split_parts(band: Any) -> tuple[Any, Any]:
@@ -323,10 +359,13 @@ def _set_magnitudes(band: Any, values: Any) -> Any:
     return concatenate([part * ratio for part in _split_parts(band)], 0)
 
 
-def _take_first_tree(bands: Bands, key: str) -> Any:
-    """Return the real coefficients that the first tree along each axis has in a kind of complex bands."""
-    parts = [_split_parts(band)[0] for name, band in bands.items() if name.startswith(key)]
-    return sum(parts[1:], parts[0]) * len(parts) ** -0.5
+def _take_real(bands: Bands, key: str) -> Any:
+    """Return the real coefficients that one tree along each axis has in a kind of complex bands.
+
+    The low-pass filters of a decimated transform stand between the high-pass ones, as those of the other tree do.
+    """
+    parts = {name: _split_parts(band) for name, band in bands.items() if name.startswith(key)}
+    return take_trees(parts, [int(letter == "a") for letter in key])
 
 
 def filter_by_guide(
@@ -349,7 +388,9 @@ def filter_by_guide(
     passes = find_method(stage.method).list_passes(planes.ndim - 1)
     if passes:
         # a group has patches from all over
-        noise = noise * (stage.strength / weaker * (1.0 if strengths is None else strengths.typical))
+        noise = noise * (stage.strength / weaker)
+        if strengths is not None:
+            noise = noise * strengths.measure_typical(planes.shape[0])
         for groups in passes:
             guess = _filter_by_groups(planes, guess, noise, groups, filters, joint)
         return Roundtrip(stage, planes.shape, engine, filters).run(guess, lambda _: None) if stage.filters else guess

@@ -42,7 +42,7 @@ MODES = {"soft": "Soft", "hard": "Hard", "garrote": "Garrote", "firm": "Firm"}
 #: trees have every second one, which are real and imaginary parts of complex ones, shrunk by their magnitude.
 FORMS = {
     "decimated": "Decimated",
-    "spun": "Cycle spinning: two shifts",
+    "spun": "Cycle spinning",
     "undecimated": "Undecimated",
     "dual-tree": "Dual-tree complex",
 }
@@ -56,9 +56,13 @@ POSITIONS = {
     "details": "Details",
 }
 
-#: By how much cycle spinning shifts the image for its second pass: what is in step with one is out of step with the
-#: other, at several levels.
+#: By how much cycle spinning shifts what a level splits a second time: what is in step with one is out of step with
+#: the other, at several levels.
 SPIN = 5
+
+#: So many of the finest levels split two shifts of what they are given: of an image, or of what the level before has
+#: left of it. There is little to gain from more.
+SHIFTED_LEVELS = 3
 
 
 def _list_wavelets() -> Mapping[str, str]:

@@ -11,7 +11,8 @@ it. LOCAL memory belongs to a block, and BARRIER waits for all lanes of it: grou
 
 Where several groups work on one thing, the text begins with the number of their lanes, THREADS, and of the blocks that
 have to find room on a multiprocessor, RESIDENT, and has the words of `Dialect.blocks` too: THREAD is a lane's number in
-its block, SUM_ALL replaces a number by the sum over the block, in slots that SUMMING has declared, and LOAD4 reads four
+its block, SUM_ALL replaces a number by the sum over the block, in slots that SUMMING has declared; SUM_EACH does so
+with a few numbers at once, in slots of SUMMING_EACH, where a block has a power of two of groups; and LOAD4 reads four
 numbers of local memory that begin at a multiple of 16 bytes.
 """
 
@@ -45,6 +46,7 @@ _CUDA = """\
 #define LOCAL __shared__
 #define BARRIER __syncthreads()
 #define ATOMIC_ADD(address, value) atomicAdd(address, value)
+#define ATOMIC_MAX(address, value) atomicMax(address, value)
 #define ADD_WIDE(address, value) atomicAdd((unsigned long long *)(address), (unsigned long long)(value))
 #define HELD held_t
 #define STAGES(slots) \\
@@ -119,6 +121,7 @@ _OPENCL = """\
 #define LOCAL __local
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define ATOMIC_ADD(address, value) atomic_add(address, value)
+#define ATOMIC_MAX(address, value) atomic_max(address, value)
 #define ADD_WIDE(address, value) add_wide(address, value)
 typedef long wide_t;
 // in two words: devices need not have atomics of 64 bits
@@ -246,6 +249,18 @@ _CUDA_BLOCKS = """\
             slot ^= 1; \\
         } \\
     }
+#define SUMMING_EACH(type, count) __shared__ type rooms[2][count][THREADS / 32]; int room_ = 0
+#define SUM_EACH(values, count) \\
+    { \\
+        UNROLL for (int far = 16; far; far >>= 1) UNROLL for (int k_ = 0; k_ < (count); ++k_) \\
+            values[k_] += __shfl_xor_sync(0xffffffffu, values[k_], far); \\
+        if (LANE == 0) UNROLL for (int k_ = 0; k_ < (count); ++k_) rooms[room_][k_][THREAD >> 5] = values[k_]; \\
+        BARRIER; \\
+        UNROLL for (int k_ = 0; k_ < (count); ++k_) values[k_] = rooms[room_][k_][LANE & (THREADS / 32 - 1)]; \\
+        UNROLL for (int far = THREADS / 64; far; far >>= 1) UNROLL for (int k_ = 0; k_ < (count); ++k_) \\
+            values[k_] += __shfl_xor_sync(0xffffffffu, values[k_], far); \\
+        room_ ^= 1; \\
+    }
 #define LOAD4(goal, address) \\
     { \\
         const quad_t quad = *(const quad_t *)(address); \\
@@ -268,6 +283,17 @@ _OPENCL_BLOCKS = """\
         value = 0; \\
         for (int k = 0; k < THREADS; ++k) value += slots[slot][k]; \\
         slot ^= 1; \\
+    }
+#define SUMMING_EACH(type, count) __local type rooms[2][count][THREADS]; int room_ = 0
+#define SUM_EACH(values, count) \\
+    { \\
+        for (int k_ = 0; k_ < (count); ++k_) rooms[room_][k_][THREAD] = values[k_]; \\
+        BARRIER; \\
+        for (int k_ = 0; k_ < (count); ++k_) { \\
+            values[k_] = 0; \\
+            for (int m_ = 0; m_ < THREADS; ++m_) values[k_] += rooms[room_][k_][m_]; \\
+        } \\
+        room_ ^= 1; \\
     }
 #define LOAD4(goal, address) for (int k = 0; k < 4; ++k) (goal)[k] = (address)[k]
 """

@@ -8,7 +8,6 @@ neighbours only. Along a third axis energy is summed beforehand, by a walk of it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 from typing import Literal
 
 from subband.kernels.dialects import LANES, Dialect
@@ -22,9 +21,6 @@ STEP = 4
 
 #: The two windows that ``neighbours`` chooses from.
 WINDOWS = (3, 5)
-
-#: A neighbourhood with less energy than this beside the noise counts as empty.
-_TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,6 +43,8 @@ class WindowSpec:
         Whether there is a coarser band.
     scale : int
         By how much that is coarser.
+    near : int
+        Rows and columns of a smaller window whose energy is asked for too; 0 if there is none.
     """
 
     task: Literal["energy", "bivariate", "neighbours"]
@@ -57,6 +55,7 @@ class WindowSpec:
     is_chosen: bool = False
     has_parent: bool = False
     scale: int = 2
+    near: int = 0
 
     @property
     def useful(self) -> int:
@@ -67,11 +66,13 @@ class WindowSpec:
 def render_window(spec: WindowSpec, dialect: Dialect) -> str:
     """Return the source of the kernel ``sweep``.
 
-    Its arguments are the band, the energy, the parent, the result, a table, values, the noise of each plane and what
-    `subband.kernels.statistics` has chosen for each; what a task does not need may be any array. The table holds how
+    Its arguments are the band, the energy, the parent, the result, a table, values, the noise of each plane and others:
+    what `subband.kernels.statistics` has chosen for each, or sums of squares around parents. What a task does not need
+    may be any array. The table holds how
     many images of rows and columns there are, how many of these make a plane, rows, columns, the rows that a group
     walks, and depth, height and width of a plane of the parent and the shift to it. The values are the gain, that times
-    the parent's over its own, and what a sum of squares is multiplied by: two numbers where windows are chosen.
+    the parent's over its own, and what a sum of squares is multiplied by: two numbers where windows are chosen, and for
+    bivariate shrinkage one for the smaller window, one for sums around parents, and the numbers of its formula.
 
     Groups in the first direction count strips, in the second one pieces of them, in the third one images.
     """
@@ -86,6 +87,17 @@ def render_window(spec: WindowSpec, dialect: Dialect) -> str:
         f"{{ const T held = ring[k + {j}]; sum += {_choose(spec, abs(j - reach), energy)}; }}" for j in range(rows)
     )
     publish, meet = ("PUBLISH(k, sum);", "MEET;") if fetch else ("", "")
+    small = spec.near // 2
+    nearest = " ".join(
+        f"{{ const T held = ring[k + {j}]; few += {energy}; }}" for j in range(rows) if abs(j - reach) <= small
+    )
+    gather = " ".join(
+        f"near += FETCH({STEP} + k, fews[k], {d}) + FETCH({STEP} + k, fews[k], -{d});" for d in range(1, small + 1)
+    )
+    slots = STEP
+    if spec.near:
+        publish += f" T few = 0; {nearest} fews[k] = few; PUBLISH({STEP} + k, few);"
+        slots = 2 * STEP
     result = "T" if spec.task == "energy" else "stored_t"
     return f"""{begin_filter(dialect, spec.storage)}{MIRROR}
 #define HOLD(v) {"(v)" if spec.has_energy else "READ(v)"}
@@ -93,9 +105,9 @@ def render_window(spec: WindowSpec, dialect: Dialect) -> str:
 KERNEL void sweep(GLOBAL const stored_t *RESTRICT band, GLOBAL const T *RESTRICT energies,
                   GLOBAL const stored_t *RESTRICT parent, GLOBAL {result} *RESTRICT result,
                   GLOBAL const wide_t *RESTRICT table, GLOBAL const T *RESTRICT values,
-                  GLOBAL const T *RESTRICT noise, GLOBAL const T *RESTRICT choices)
+                  GLOBAL const T *RESTRICT noise, GLOBAL const T *RESTRICT others)
 {{
-    EXCHANGE({STEP})
+    EXCHANGE({slots})
     const int lane = LANE;
     const int images = table[0], depth = table[1], height = table[2], width = table[3], piece = table[4];
     const int x = GROUP_X * {spec.useful} + lane - {spec.columns // 2};
@@ -116,7 +128,7 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT band, GLOBAL const T *RESTRICT
             UNROLL for (int k = 0; k < {rows - 1}; ++k) ring[k] = ring[k + {STEP}];
             UNROLL for (int k = 0; k < {STEP}; ++k)
                 ring[k + {rows - 1}] = HOLD(source[(size_t)mirror(start + {reach} + k, height) * width]);
-            T sums[{STEP}];
+            T sums[{STEP}]{f", fews[{STEP}]" if spec.near else ""};
             UNROLL for (int k = 0; k < {STEP}; ++k) {{
                 T sum = 0;
                 {squares}
@@ -127,6 +139,7 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT band, GLOBAL const T *RESTRICT
             UNROLL for (int k = 0; k < {STEP}; ++k) {{
                 T total = sums[k];
                 {fetch}
+                {f"T near = fews[k]; {gather}" if spec.near else ""}
                 const int y = start + k;
                 if (is_mine && y < stop) {{
                     const size_t offset = first + (size_t)y * width;
@@ -157,19 +170,24 @@ def _prepare(spec: WindowSpec) -> str:
     """Write what all coefficients of an image share."""
     lines = []
     if spec.is_chosen:
-        lines.append("const bool is_wide = choices[2 * plane + 1] != 0;")
+        lines.append("const bool is_wide = others[2 * plane + 1] != 0;")
     if spec.task == "neighbours":
         lines += [
-            "const T n = noise[plane] * values[0], factor = choices[2 * plane];",
+            "const T n = noise[plane] * values[0], factor = others[2 * plane];",
             "const T share = n > 0 ? (is_wide ? values[3] : values[2]) / (n * n) : 0;",
         ]
     if spec.task == "bivariate":
-        lines += ["const T n = noise[plane] * values[0], variance = n * n, share = values[2];"]
+        lines += [
+            "const T n = noise[plane] * values[0], variance = n * n, inverse = variance > 0 ? 1 / variance : 0;",
+            "const T share = values[2] * inverse;",
+        ]
     if spec.has_parent:
         lines += [
             f"const int parent_z = min(max((image - plane * depth + shift) / {spec.scale}, 0), parent_depth - 1);",
-            "GLOBAL const stored_t *const coarse = parent",
-            "    + ((size_t)plane * parent_depth + parent_z) * parent_height * parent_width + parent_column;",
+            "const size_t above =",
+            "    ((size_t)plane * parent_depth + parent_z) * parent_height * parent_width + parent_column;",
+            "GLOBAL const stored_t *const coarse = parent + above;",
+            "GLOBAL const T *const sums_above = others + above;",
         ]
     return "\n        ".join(lines)
 
@@ -186,19 +204,25 @@ def _finish(spec: WindowSpec) -> str:
             "const T shrunk = value * fmax(1 - factor / m, (T)0);",
         ]
     else:
-        lines = [f"const T value = {value};", "T radius = value * value;"]
+        lines = [f"const T value = {value}, around = total * share;"]
         if spec.has_parent:
             lines += [
                 f"const int parent_row = min(max((y + shift) / {spec.scale}, 0), parent_height - 1);",
-                "const T above = READ(coarse[(size_t)parent_row * parent_width]) * values[1];",
-                "radius += above * above;",
+                "const T held_above = READ(coarse[(size_t)parent_row * parent_width]) * values[1];",
+                "const T parents = held_above * held_above * inverse;",
+                "const T beside = sums_above[(size_t)parent_row * parent_width] * values[4] * inverse;",
             ]
-        root = format_number(sqrt(3.0 if spec.has_parent else 2.0), number)
+        else:
+            lines += ["const T parents = around, beside = around;"]
+        few = "near * values[3] * inverse" if spec.near else "around"
         lines += [
-            f"const T signal = fmax(total * share - variance, {format_number(_TINY, number)} * variance);",
+            "const T most = values[12], over = fmin(parents, most), own = fmin(value * value * inverse, most);",
+            "const T signal = fmin(fmax(around + values[6] * beside - values[7], (T)0), most);",
+            "const T below = (signal + values[8]) * (over + values[11]);",
+            f"const T x = fmin({few}, most) * values[5]",
+            "    * sqrt((own + values[9]) * signal * ((over + values[10]) * below));",
             # without noise nothing shrinks, not even where nothing is
-            f"const T factor = variance == 0 ? 1 : fmax(1 - {root} * variance * rsqrt(signal * radius), (T)0);",
-            "const T shrunk = value * factor;",
+            "const T shrunk = value * (variance == 0 ? 1 : x / (x + below));",
         ]
     lines.append("result[offset] = WRITE(shrunk);")
     return "\n                    ".join(lines)

@@ -4,9 +4,8 @@ A volume that fits is enhanced in one piece. Another is cut into blocks of slice
 before and behind as can have a say in it (`subband.enhance.blockwise`), so that the result is that of the whole volume
 up to rounding. What has to be known about the whole is found out beforehand, by reading the volume again:
 
-* the **noise**, if it is not given: the median magnitude of the finest diagonal coefficients, as everywhere else. They
-  are counted in bins; and then, reading once more, those of the bin in the middle are collected, which gives the same
-  number as sorting all of them;
+* the **noise**, if it is not given: measured in smooth cells of the finest coefficients, as everywhere else. The
+  largest energy of these is found first; and then, reading once more, they are counted in the bins of the whole;
 * the **brightest voxel**, for speckle in floating point, whose floor depends on it.
 
 Some ways to denoise look at all coefficients of a band before the first is changed: the methods ``'bayes'``, ``'sure'``

@@ -61,6 +61,22 @@ class EditingTests:
             np.testing.assert_allclose(result, expected, rtol=2e-5, atol=1e-6)
             assert result[1] == 1
 
+    def test_bands_are_weighed_together(self) -> None:
+        shapes = [(3, 9, 11), (3, 9, 10), (3, 1, 1), (6, 5, 7), (3, 0, 4), (3, 70), (4, 33)] * 6
+        counts = [1, 1, 1, 2, 1, 1, 4] * 6
+        bands = [_draw(shape, "float32", 7) for shape in shapes]
+        lights = [
+            0.5 + np.abs(_draw((count, *shape[1:]), "float32", 8))
+            for shape, count in zip(shapes, counts, strict=True)
+        ]  # fmt: skip
+        for is_product in (False, True):
+            given = [self.upload(band.copy()) for band in bands], [self.upload(light) for light in lights]
+            results = self.filters.weigh_bands(*given, is_product=is_product)
+            for result, band, light in zip(results, bands, lights, strict=True):
+                wide = np.repeat(light, len(band) // len(light), axis=0)
+                expected = band * wide if is_product else band / wide
+                np.testing.assert_allclose(self.download(result), expected, rtol=1e-6)
+
     def test_parts_are_added_to_the_first_planes(self) -> None:
         total, planes = _draw((3, 9, 11), "float32", 5), _draw((2, 12, 15), "float32", 6)
         expected = total.copy()

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from subband.engines.filters.cells import cut_cells
 from subband.engines.filters.constants import NORMAL_MEDIAN, SURE_BINS
 from subband.engines.filters.groups import Groups
 from subband.engines.filters.plain import PlainFilters
@@ -153,14 +154,19 @@ class FilterTests(EditingTests):
 
     # --- What is known of whole planes. ---
 
-    def _check_noise(self, band: Array, gain: float, mask: Array | None = None) -> None:
-        noise = self.filters.measure_noise(self.upload(band), gain, mask)
+    def _check_noise(
+        self, band: Array, gain: float, mask: Array | None = None, others: Any = (), *options: int
+    ) -> Array:
+        """Compare noise with the median of magnitudes; of an even count either of the middle two will do."""
+        there = [(self.upload(other), own) for other, own in others]
+        noise = self.filters.measure_noise(self.upload(band), gain, mask, there, *options)
         self._check_precision(noise, band)
         for plane, number in zip(band, self.download(noise), strict=True):
             counted = plane.ravel() if mask is None else plane[mask != 0]
             magnitudes = np.sort(np.abs(counted.astype(np.float64))) / (NORMAL_MEDIAN * gain)
             low, high = magnitudes[(magnitudes.size - 1) // 2], magnitudes[magnitudes.size // 2]
             assert low * (1 - 2**-20) <= number <= high * (1 + 2**-20), (band.shape, band.dtype)
+        return np.asarray(self.download(noise))
 
     def test_noise_is_the_median(self) -> None:
         for band, _ in self._draw(5, (*_SHAPES, (2, 211, 193))):
@@ -183,6 +189,71 @@ class FilterTests(EditingTests):
             alone = np.zeros_like(mask)
             alone.flat[mask.size // 2] = 1
             self._check_noise(band, 1.0, alone)
+
+    def _draw_cells(self, seed: int) -> Iterator[tuple[Array, list[tuple[Array, float]]]]:
+        """Give bands whose noise is not the same everywhere, and the other bands of their level with their gains."""
+        rng = np.random.default_rng(seed)
+        spaces = ((3, 41, 49), (1, 64, 128), (2, 1, 1270), (2, 12, 13, 14), (1, 1, 40, 41), (1, 34, 1, 43))
+        for dtype in self.dtypes:
+            for number, (count, *space) in enumerate(spaces):
+                strength = rng.choice([0.0, 1.0, 1.1, 5.0], (count, *space), p=[0.1, 0.4, 0.4, 0.1]) * (1 + number)
+                band = (rng.standard_normal((count, *space)) * strength).astype(dtype)
+                others = []
+                for key in range(6 if len(space) == 3 else 2):
+                    # a low-pass band has one coefficient more along an axis of an odd number of samples
+                    longer = [length + (key >> axis & 1) for axis, length in enumerate(space)]
+                    own = np.zeros((count, *longer))
+                    own[(slice(None), *map(slice, space))] = rng.standard_normal((count, *space)) * strength
+                    others.append((own.astype(dtype), 0.9 + 0.1 * key))
+                yield band, others
+
+    def _check_cells(self, band: Array, others: list[tuple[Array, float]], *options: Any) -> Array:
+        """Compare noise in smooth cells, and return it; where they are too few, that of all coefficients."""
+        mask, margin, step = options or (None, 0, 1)
+        if cut_cells(band.shape[1:], len(others), margin, step) is None:
+            return self._check_noise(band, 1.1, mask, others, margin, step)
+        there = [(self.upload(other), gain) for other, gain in others]
+        found = self.filters.measure_noise(self.upload(band), 1.1, mask, there, margin, step)
+        self._check_precision(found, band)
+        expected = np.asarray(_plain.measure_noise(band, 1.1, mask, others, margin, step))
+        # bins are those of single precision, which may round to either side of an edge
+        np.testing.assert_allclose(self.download(found), expected, 1e-5, 1e-30, err_msg=str((band.shape, options)))
+        return expected
+
+    def test_noise_of_smooth_cells(self) -> None:
+        rng = np.random.default_rng(23)
+        for band, others in self._draw_cells(23):
+            median = _plain.measure_noise(band, 1.1)
+            for margin, step in ((0, 1), (0, 2), (1, 1), (3, 2)):
+                self._check_cells(band, others, None, margin, step)
+            mask = (rng.random(band.shape[1:]) > 0.02).astype(np.uint8)
+            self._check_cells(band, others, mask, 0, 1)
+            # no cell is known, so that those coefficients count that are
+            few = np.zeros_like(mask)
+            few[..., :1] = 1
+            self._check_noise(band, 1.1, few, others)
+            if band[0].size > 1000:
+                assert (self._check_cells(band, others) != median).all()
+
+    def test_noise_of_few_cells_is_the_median(self) -> None:
+        rng = np.random.default_rng(25)
+        for dtype in self.dtypes:
+            for shape in ((2, 3, 2), (1, 7, 19), (3, 1, 8), (1, 3, 3, 9)):
+                band, *others = rng.normal(0, 3, (2 ** (len(shape) - 1) - 1, *shape)).astype(dtype)
+                self._check_noise(band, 1.1, None, [(other, 1.0) for other in others])
+
+    def test_noise_where_some_was_clipped_and_some_is_empty(self) -> None:
+        rng = np.random.default_rng(24)
+        for dtype in self.dtypes:
+            bands = rng.normal(0, 3, (3, 2, 96, 112))
+            bands[:, :, :16] = 0 if dtype == "float16" else rng.normal(0, 1e-6, (3, 2, 16, 112))
+            bands[:, :, 16:32] *= 0.6
+            bands[:, :, 80:] *= rng.uniform(1, 20, (3, 2, 16, 112))
+            own, *others = bands.astype(dtype)
+            noise = self._check_cells(own, [(other, 1.1) for other in others])
+            np.testing.assert_allclose(noise, 3 / 1.1, rtol=0.05)
+            nothing = np.zeros_like(own)
+            assert self._check_cells(nothing, [(nothing, 1.0)] * 2).tolist() == [0, 0]
 
     def test_bayes_thresholds(self) -> None:
         for band, tolerance in self._draw(8):
@@ -211,6 +282,28 @@ class FilterTests(EditingTests):
                 assert abs(threshold - index * n * step) <= 1e-6 * n * step * SURE_BINS
                 # sums in single precision cannot tell risks apart that are this close
                 assert risks[index] <= risks.min() + (1e-9 if band.dtype == np.float64 else 1e-5) * count
+
+    # --- Cycle spinning. ---
+
+    def test_spin_and_average_shifts(self) -> None:
+        for planes, tolerance in self._draw(23):
+            steps = [min(5, length - 1) for length in planes.shape[1:]]
+            both = self.filters.spin(self.upload(planes), steps)
+            expected = _plain.spin(planes, steps)
+            assert tuple(both.shape) == expected.shape
+            self._check(both, expected, 0, 1, (planes.shape, planes.dtype))
+            half = len(planes)
+            other = self.upload(3 * expected[half:])
+            mean = self.filters.average_shifts(both[:half], other, planes.shape[1:], steps)
+            self._check(mean, 2 * planes.astype(np.float64), tolerance, largest(planes), (planes.shape, planes.dtype))
+
+    def test_numbers_are_repeated(self) -> None:
+        for planes, _ in self._draw(24, ((6, 5, 4), (2, 7))):
+            few = planes[: len(planes) // 2]
+            numbers, expected = self._number(few, 1.5, 0.5)
+            repeated = self.filters.repeat_numbers(numbers, 2, self.upload(planes))
+            np.testing.assert_array_equal(self.download(repeated), np.tile(expected, 2))
+            assert self.filters.repeat_numbers(numbers, 1, self.upload(few)) is numbers
 
     # --- Shrinking. ---
 
@@ -263,7 +356,7 @@ class FilterTests(EditingTests):
                 most = largest(band) if above is None else largest(band, above)
                 self._check(actual, expected, tolerance, most, (band.shape, band.dtype, above is None, options))
 
-    @pytest.mark.parametrize(("window", "scale"), [(3, 2), (9, 1), (15, 2), (1, 2)])
+    @pytest.mark.parametrize(("window", "scale"), [(3, 2), (9, 1), (15, 2), (1, 2), (7, 3)])
     def test_shrink_bivariate_by_other_windows(self, window: int, scale: int) -> None:
         (band, tolerance), *_ = self._draw(21, ((1, 40, 61),))
         parent = np.random.default_rng(21).standard_normal((1, -(-40 // scale), -(-61 // scale))).astype(band.dtype)
@@ -371,6 +464,7 @@ class FilterTests(EditingTests):
             self.filters.take_part(x, [1] * axes, [3] * axes, 2.0)
             self.filters.write_pixels(x, np.eye(len(band)), np.dtype(np.float32))
             self.filters.measure_noise(x, 1.0, mask)
+            self.filters.measure_noise(x, 1.0, mask, [(x, 1.0)] * (2**axes - 2))
             self.filters.find_bayes_threshold(x, noise, 1.0)
             self.filters.find_sure_threshold(x, noise, 1.0)
             self.filters.shrink_bivariate(x, x, noise, 1.0, window=3, scale=1)

@@ -73,6 +73,7 @@ def run_all(band, noise, filters):
         "add_part": filters.add_part(band.copy(), wide, (2, 1), 0.3),
         "measure_noise": filters.measure_noise(band, 1.1),
         "measure_noise, masked": filters.measure_noise(band, 1.1, mask),
+        "measure_noise, cells": filters.measure_noise(band, 1.1, None, [(band[:, ::-1].copy(), 1.2)] * 2, 1),
         "find_bayes_threshold": filters.find_bayes_threshold(band, noise, 1.1),
         "find_sure_threshold": filters.find_sure_threshold(band, noise, 1.1),
         "shrink": filters.shrink(band.copy(), noise, "firm", 2 * noise, noise),
@@ -129,6 +130,11 @@ def test_statistics(shape, dtype):
     mask.flat[0] = 7
     assert_same(FILTERS.measure_noise(band, 1.1), PLAIN.measure_noise(band, 1.1), 1e-7)
     assert_same(FILTERS.measure_noise(band, 1.1, mask), PLAIN.measure_noise(band, 1.1, mask), 1e-7)
+    others = [(draw(shape, dtype, 3 + number), 1 + number) for number in range(2 ** (len(shape) - 1) - 2)]
+    for known in (None, mask, np.where(np.arange(1, mask.size + 1).reshape(mask.shape) % 50, 1, 0).astype(np.uint8)):
+        for margin, step in ((0, 1), (2, 1), (1, 2)):
+            arguments = band, 1.1, known, others, margin, step
+            assert_same(FILTERS.measure_noise(*arguments), PLAIN.measure_noise(*arguments), 1e-6)
     for noise in noises_of(len(band))[:3]:
         expected = PLAIN.find_bayes_threshold(band, noise, 1.1)
         np.testing.assert_allclose(FILTERS.find_bayes_threshold(band, noise, 1.1), expected, 1e-6)
@@ -207,7 +213,14 @@ def test_what_is_not_a_number_stays_in_its_plane():
     band[0, 20, 20], band[0, 5, 5] = np.nan, np.inf
     with np.errstate(invalid="ignore"):
         found = run_all(band, noise, FILTERS)
-    for name in ("find_sure_threshold", "measure_noise", "shrink_bivariate", "shrink_neighbours", "shrink"):
+    for name in (
+        "find_sure_threshold",
+        "measure_noise",
+        "measure_noise, cells",
+        "shrink_bivariate",
+        "shrink_neighbours",
+        "shrink",
+    ):
         np.testing.assert_array_equal(found[name][1:], expected[name][1:], name)
     assert np.isnan(found["shrink_bivariate"][0, 20, 20])
     assert np.isfinite(found["shrink_bivariate"][0, 30:]).all()

@@ -37,6 +37,39 @@ def test_strength_of_white_noise(name, sigma):
         assert "grows" not in str(report)
 
 
+@pytest.mark.parametrize("sigma", [5, 10, 30])
+@pytest.mark.parametrize("name", ["black", "dark", "white", "disc", "stars"])
+def test_clipping_hides_no_noise(name, sigma):
+    rng = np.random.default_rng(2)
+    disc = np.hypot(*np.indices((256, 256)) - 128) < 80
+    images = {
+        "black": np.zeros((256, 256)),
+        "dark": np.full((256, 256), 6.0),
+        "white": np.full((256, 256), 250.0),
+        "disc": np.where(disc, 240.0, 15.0),
+        "stars": 10 + 200 * (rng.random((256, 256)) > 0.999),
+    }
+    stored = np.clip(np.rint(add_noise(images[name], sigma)), 0, 255).astype(np.uint8)
+    report = find_noise(stored)
+    assert report.sigma == pytest.approx(sigma, rel=0.08)
+    assert report.is_white
+
+
+def test_what_is_masked_out_is_no_noise():
+    noisy = add_noise(np.full((256, 256), 100.0), 10)
+    noisy[:100] = 0
+    assert find_noise(noisy).sigma == pytest.approx(10, rel=0.05)
+
+
+@pytest.mark.parametrize(("name", "own"), [("aero", 3.35), ("grass", 7.26)])
+@pytest.mark.parametrize("sigma", [3, 10, 30])
+def test_texture_like_noise_adds_up(name, own, sigma):
+    skimage_data = pytest.importorskip("skimage.data")
+    image = (data.aero() if name == "aero" else skimage_data.grass()).astype(float)
+    assert find_noise(image).sigma == pytest.approx(own, rel=0.02)
+    assert find_noise(add_noise(image, sigma)).sigma == pytest.approx(np.hypot(sigma, own), rel=0.05)
+
+
 def test_rounding_is_not_taken_for_noise():
     stored = np.rint(add_noise(np.full((512, 512), 100.0), 1)).astype(np.uint8)
     assert find_noise(stored).sigma == pytest.approx(1, rel=0.02)

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from subband.engines import get_engine
 from subband.engines.filters import find_filters
 from subband.enhance import Denoise
-from subband.enhance.blockwise import BandTally, Block, Findings, NoiseSearch, Reach, narrow, widen
+from subband.enhance.blockwise import BandTally, Block, CellSearch, Findings, NoiseSearch, Reach, narrow, smooth, widen
 from subband.enhance.methods import DecidingMethod, list_methods
 from subband.enhance.noise import combine_gains
 from subband.enhance.roundtrip import Roundtrip
-from subband.enhance.shrinking import choose_coefficients, list_rules, measure_planes
+from subband.enhance.shrinking import choose_coefficients, cut_finest, list_rules, measure_planes
 
 ENGINE = get_engine("cpu")
 FILTERS = find_filters(ENGINE)
 RNG = np.random.default_rng(3)
-PLANES = (RNG.normal(0, 5, (2, 3, 90, 70)) * np.array([1.0, 2.0, 4.0])[:, None, None]).astype(np.float32)
+PLANES = (RNG.normal(0, 5, (2, 3, 110, 94)) * np.array([1.0, 2.0, 4.0])[:, None, None]).astype(np.float32)
 DECIDING = [method.name for method in list_methods() if isinstance(method, DecidingMethod)]
 
 
@@ -37,9 +37,9 @@ def cut_rows(length, edges, half):
 
 @pytest.mark.parametrize("edges", [(), (20,), (1, 2, 30, 44)])
 @pytest.mark.parametrize("is_exact", [False, True])
-def test_noise_of_pieces_is_that_of_the_whole(edges, is_exact):
+def test_median_of_pieces_is_that_of_the_whole(edges, is_exact):
     coefficients = transform(Denoise(level=1))
-    band = coefficients.details[0]["dd"].reshape(2, 3, 45, 35)
+    band = coefficients.details[0]["dd"].reshape(2, 3, 55, 47)
     search = NoiseSearch((2, 3), 2, combine_gains(coefficients.wavelets, 1, "dd"))
 
     def look(aims):
@@ -48,26 +48,101 @@ def test_noise_of_pieces_is_that_of_the_whole(edges, is_exact):
             [
                 search.look(Block(((number, number + 1), (0, 3))), band[number : number + 1, :, rows][:, :, part], aims)
                 for number in (1, 0)
-                for rows, part in cut_rows(45, edges, 0)
+                for rows, part in cut_rows(55, edges, 0)
             ]
         )
 
     found = look(None)
     noise = search.pick(look(search.aim(found)), search.aim(found)) if is_exact else search.find(found)
-    np.testing.assert_allclose(noise.ravel(), measure_planes(FILTERS, coefficients), rtol=1e-6)
+    np.testing.assert_allclose(noise.ravel(), FILTERS.measure_noise(coefficients.details[0]["dd"], search.gain), 1e-6)
 
 
-def test_noise_is_that_of_known_samples():
+def make_cell_search(roundtrip, reach=0, step=1):
+    """Return the search for noise in smooth cells, and the keys of the bands that it looks at."""
+    keys = ["dd", "ad", "da"]
+    gains = tuple(combine_gains(roundtrip.wavelets, 1, key) for key in keys)
+    median = NoiseSearch((2, 3), 2, gains[0], (0, 1), reach, step)
+    shape = roundtrip.forward(PLANES.reshape(6, 110, 94)).details[0]["dd"].shape[1:]
+    return CellSearch(cut_finest(roundtrip, shape), gains, median), keys
+
+
+@pytest.mark.parametrize("edges", [(), (20,), (1, 2, 30, 44)])
+@pytest.mark.parametrize("form", ["decimated", "undecimated"])
+@pytest.mark.parametrize("few", [0, 1 << 14])
+def test_noise_of_pieces_is_that_of_the_whole(edges, form, few, monkeypatch):
+    monkeypatch.setattr(smooth, "FEW_CELLS", few)
+    roundtrip = Roundtrip(Denoise(level=1, form=form), (6, 110, 94), ENGINE, FILTERS)
+    coefficients = roundtrip.forward(PLANES.reshape(6, 110, 94))
+    search, keys = make_cell_search(roundtrip)
+    bands = [coefficients.details[0][key].reshape(2, 3, *coefficients.details[0][key].shape[1:]) for key in keys]
+    length, width = bands[0].shape[2:]
+    columns = [search.find_window(1, *run) for run in ((0, 11), (11, width))]
+
+    def look(aims):
+        # each half of the planes by itself, and rows and columns in pieces that need not begin where cells do
+        found = {}
+        for number in (1, 0):
+            for rows in (search.find_window(0, *run) for run in zip((0, *edges), (*edges, length), strict=True)):
+                for own in columns:
+                    block = Block(((number, number + 1), (0, 3)))
+                    parts = [x[number : number + 1, :, slice(*rows), slice(*own)] for x in bands]
+                    each = search.look(block, *parts) if aims is None else search.count(block, *parts, aims)
+                    found = search.merge([each, found])
+        return found
+
+    expected = measure_planes(FILTERS, coefficients)
+    found = look(None)
+    # of so few cells, bins that begin elsewhere have a part of their own; thousands of cells agree
+    np.testing.assert_allclose(search.find(found).ravel(), expected, rtol=0.1 if few == 0 else 1e-6)
+    aims = search.aim(found)
+    np.testing.assert_allclose(search.pick(look(aims), aims).ravel(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("known", ["most", "few", "none"])
+def test_noise_of_cells_is_that_of_known_samples(known):
+    """Where too few cells are known it is the median of what is known, and where nothing is, all counts."""
+    mask = np.ones((110, 94), bool)
+    if known == "most":
+        mask[40:, :30] = False
+    else:
+        mask[: 60 if known == "few" else 110] = False
+        mask[:, : 40 if known == "few" else 94] = False
+    roundtrip = Roundtrip(Denoise(level=1), (6, 110, 94), ENGINE, FILTERS)
+    coefficients = roundtrip.forward(PLANES.reshape(6, 110, 94))
+    reach = max(wavelet.dec_len for wavelet in coefficients.wavelets)
+    search, keys = make_cell_search(roundtrip, reach, 2)
+    bands = [coefficients.details[0][key].reshape(2, 3, *coefficients.details[0][key].shape[1:]) for key in keys]
+    wide = np.pad(mask, reach, mode="reflect")
+    runs = [search.find_window(axis, 0, length) for axis, length in enumerate((55, 47))]
+    whole, around = (
+        wide[tuple(slice(2 * begin, 2 * (end - 1) + 2 * reach + 1) for begin, end in own)]
+        for own in ([(0, 55), (0, 47)], runs)
+    )
+    parts = [x[(..., *(slice(*run) for run in runs))] for x in bands]
+    block = Block(((0, 2), (0, 3)))
+    found = search.look_at_known(block, bands[0], whole, around, *parts)
+    noise = search.find(search.merge([found, search.merge([])]))
+    np.testing.assert_allclose(noise.ravel(), measure_planes(FILTERS, coefficients, mask), rtol=1e-6)
+    aims = search.aim(found)
+    counted = search.count_known(block, bands[0], whole, around, *parts, aims)
+    np.testing.assert_allclose(search.pick(counted, aims), noise, rtol=1e-6)
+    changed = abs(noise.ravel() / measure_planes(FILTERS, coefficients) - 1).max()
+    assert (changed > 1e-4) == (known != "none")
+
+
+def test_median_is_that_of_known_samples():
     coefficients = transform(Denoise(level=1))
-    band = coefficients.details[0]["dd"].reshape(2, 3, 45, 35)
-    mask = np.ones((90, 70), bool)
+    band = coefficients.details[0]["dd"].reshape(2, 3, 55, 47)
+    mask = np.ones((110, 94), bool)
     mask[40:, :30] = False
     reach = max(wavelet.dec_len for wavelet in coefficients.wavelets)
     search = NoiseSearch((2, 3), 2, combine_gains(coefficients.wavelets, 1, "dd"), (0, 1), reach, 2)
-    around = np.pad(mask, reach, mode="reflect")[: 2 * 44 + 2 * reach + 1, : 2 * 34 + 2 * reach + 1]
+    around = np.pad(mask, reach, mode="reflect")[: 2 * 54 + 2 * reach + 1, : 2 * 46 + 2 * reach + 1]
     noise = search.find(search.look_at_known(Block(((0, 2), (0, 3))), band, around))
-    np.testing.assert_allclose(noise.ravel(), measure_planes(FILTERS, coefficients, mask), rtol=1e-6)
-    assert abs(noise.ravel() / measure_planes(FILTERS, coefficients) - 1).max() > 1e-4
+    chosen = choose_coefficients(around, reach, 2, (0, 1)).astype(np.uint8)
+    band = coefficients.details[0]["dd"]
+    np.testing.assert_allclose(noise.ravel(), FILTERS.measure_noise(band, search.gain, chosen), rtol=1e-6)
+    assert abs(noise.ravel() / FILTERS.measure_noise(band, search.gain) - 1).max() > 1e-4
 
 
 @pytest.mark.parametrize("method", DECIDING)
@@ -76,7 +151,7 @@ def test_decisions_by_pieces_are_those_of_the_whole(method, edges):
     stage = Denoise(method, level=2, strength=0.9)
     coefficients = transform(stage)
     noise = np.full((2, 3), 5.0) * [1.0, 2.0, 4.0]
-    rule = list_rules(stage, coefficients.wavelets, 2, 0, 90 * 70, is_decimated=True)[0]
+    rule = list_rules(stage, coefficients.wavelets, 2, 0, 110 * 94, is_decimated=True)[0]
     whole = coefficients.details[0]["da"]
     band = whole.reshape(2, 3, *whole.shape[1:])
     tally = BandTally(rule, "da", 0, band[0, 0].size, (2, 3), 2)

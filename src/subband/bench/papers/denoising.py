@@ -23,9 +23,10 @@ from subband.bench.tables import Goal, Report, Sheet
 from subband.engines import Engine, get_engine
 from subband.engines.measuring.harness import open_harness, plan_array
 from subband.engines.measuring.judging import WrongResultError, check_transform
-from subband.enhance import Denoise, Enhancer
+from subband.enhance import Denoise, Enhancer, estimate_noise
 from subband.enhance.colour import TO_YCBCR
 from subband.quality import measure_psnr
+from subband.transforms import decompose
 from subband.typing import Array
 
 __all__ = ["LEVELS", "MODES", "PAPER", "VARIANCES", "WAVELETS", "Trial", "load_images", "measure_trials", "report"]
@@ -137,7 +138,9 @@ def measure_trials(
 
 def _denoise(noisy: Array, wavelet: str, level: int, mode: str, engine: str | Engine | None) -> Array:
     stage = Denoise("visu", wavelet, level, mode, form="decimated", boundary="periodization")
-    return np.asarray(Enhancer((stage,)).apply(noisy, engine=engine))
+    # the paper's measure of noise, and not ours
+    sigma = float(np.squeeze(estimate_noise(decompose(noisy, wavelet, 1, "periodization"))))
+    return np.asarray(Enhancer((stage,), sigma=sigma).apply(noisy, engine=engine))
 
 
 def check_engine(engine: str | Engine) -> None:

@@ -22,13 +22,28 @@ from typing import Any
 
 import numpy as np
 
-from subband.arrays import cast
+from subband.arrays import cast, concatenate
 from subband.engines.filters import tallies
+from subband.engines.filters.cells import Cells, cut_cells
 from subband.engines.filters.constants import ENOUGH
 from subband.engines.filters.groups import Groups
+from subband.errors import ShapeError
 from subband.typing import Array
 
-__all__ = ["Filters"]
+__all__ = ["Filters", "choose_margins"]
+
+
+def choose_margins(steps: Sequence[int]) -> list[tuple[int, int]]:
+    """Return how many samples are added before and behind each axis, for cycle spinning to shift planes by `steps`.
+
+    Those behind are there so that an even number of samples stays one, which is quicker to transform.
+
+    Examples
+    --------
+    >>> choose_margins((5, 0))
+    [(5, 3), (0, 0)]
+    """
+    return [(step, -step % 4 or 4) if step else (0, 0) for step in steps]
 
 
 class Filters(ABC):
@@ -106,23 +121,80 @@ class Filters(ABC):
     def take_part(self, planes: Any, begin: Sequence[int], shape: Sequence[int], weight: float) -> Any:
         """Return ``weight`` times the part of `planes` that begins at `begin` in space and has the given shape."""
 
-    @abstractmethod
-    def measure_noise(self, band: Any, gain: float, mask: Any = None) -> Any:
-        """Return the standard deviation of noise: the median magnitude of each plane over that of the unit normal law.
+    def spin(self, planes: Any, steps: Sequence[int]) -> Any:
+        """Return planes in two positions, one after the other: as they are, and with `steps` more samples before them.
+
+        There are twice as many planes, all with the samples that `choose_margins` adds, mirrored as in `extend`.
+        """
+        origin, whole = (0,) * len(steps), [sum(own) for own in choose_margins(steps)]
+        behind = [more - step for more, step in zip(whole, steps, strict=True)]
+        return concatenate([self.extend(planes, origin, whole), self.extend(planes, steps, behind)], 0)
+
+    def average_shifts(self, planes: Any, shifted: Any, shape: Sequence[int], steps: Sequence[int]) -> Any:
+        """Return the mean of two results, of which the second lies `steps` samples further on, in the given shape."""
+        mean = self.take_part(planes, (0,) * len(steps), shape, 0.5)
+        return self.add_part(mean, shifted, steps, 0.5)
+
+    def repeat_numbers(self, numbers: Any, count: int, planes: Any) -> Any:  # noqa: ARG002 - for those that need a dtype
+        """Return numbers for `count` times as many planes, such as these: all of them, one time after the other."""
+        return numbers if count == 1 else concatenate([numbers] * count, 0)
+
+    def measure_noise(
+        self,
+        band: Any,
+        gain: float,
+        mask: Array | None = None,
+        others: Sequence[tuple[Any, float]] = (),
+        margin: int = 0,
+        step: int = 1,
+    ) -> Any:
+        """Return the standard deviation of noise: in smooth cells of a band, or its median magnitude.
+
+        See `subband.engines.filters.cells`. The median is that over the one of the unit normal law, and stands in where
+        there are no other bands or too few cells.
 
         Parameters
         ----------
         band : array
-            Of which most is noise.
+            The finest one that is diagonal.
         gain : float
             The standard deviation that noise of standard deviation one has in this band.
         mask : ndarray of uint8, optional
-            On the host, of the shape of a plane: where it is not 0, coefficients count. One at least has to.
+            On the host, of the shape of a plane: where it is not 0, coefficients count. One at least has to. A cell
+            counts if all of its coefficients do.
+        others : sequence of (array, float)
+            The other bands of details of the level, which may be larger, and their gains.
+        margin : int
+            Coefficients at either end of each axis that cells have not, because filters see mirror images there.
+        step : int
+            Distance of the coefficients that cells have: 2 for a transform that has every position, in which neighbours
+            share their noise.
 
         Returns
         -------
         numbers
-            Within a part in 2**20 of the median; halfway between the middle two, or one of them, for an even count.
+            The median is within a part in 2**20; halfway between the middle two, or one of them, for an even count.
+        """
+        shape = tuple(band.shape[1:])
+        if mask is not None and mask.shape != shape:
+            raise ShapeError(f"mask has shape {mask.shape}; a plane of the band has {shape}")
+        cells = cut_cells(shape, len(others), margin, step)
+        known = None if cells is None or mask is None else cells.find_known(mask)
+        if cells is None or (known is not None and not cells.are_enough(int(np.count_nonzero(known)))):
+            return self.measure_median(band, gain, mask)
+        return self.measure_smooth(band, gain, others, cells, known)
+
+    @abstractmethod
+    def measure_median(self, band: Any, gain: float, mask: Array | None = None) -> Any:
+        """Return the median magnitude of each plane over that of the unit normal law; see `measure_noise`."""
+
+    @abstractmethod
+    def measure_smooth(
+        self, band: Any, gain: float, others: Sequence[tuple[Any, float]], cells: Cells, known: Array | None = None
+    ) -> Any:
+        """Return the root of the mean square of each plane in smooth cells, over the gain; see `measure_noise`.
+
+        Cells count where they are `known`, an array for all cells of a plane, if that is given.
         """
 
     @abstractmethod
@@ -193,11 +265,13 @@ class Filters(ABC):
         shift: int = 0,
         scale: int = 2,
     ) -> Any:
-        """Shrink every coefficient by its own magnitude and that of its parent, beside the energy of its neighbourhood.
+        """Shrink every coefficient by its own energy and by those around it and around its parent.
 
-        With ``n = gain * noise``, ``q`` the mean square over `window` samples along each axis, ``s² = max(q - n²,
-        1e-12 n²)`` and ``r² = v² + p²``, the result is ``v max(1 - √3 n² / √(s² r²), 0)``; without a parent ``p = 0``
-        and √2 stands for √3.
+        With ``n = gain * noise`` and ``e = v² / n²``: ``q`` is the mean of e over `window` samples along each axis,
+        ``m`` that over `NEAR` samples, or over `window` if that is smaller, space has three axes or `scale` is 1; ``p``
+        is the energy of the parent and ``r`` the mean over as many around it, both of them q without a parent. With the
+        numbers of `BIVARIATE`, ``s = max(q + parent r - floor, 0)``, ``x = slope m √((e + own) s (p + least) / ((s +
+        half) (p + far)))``, and the result is ``v x / (1 + x)``; e, m, p and s count as no more than its ``most``.
 
         Parameters
         ----------
@@ -366,6 +440,20 @@ class Filters(ABC):
     @abstractmethod
     def multiply(self, planes: Any, light: Any, scale: float) -> Any:
         """Multiply planes by a light of one plane, or of as many, and by a scale; in place."""
+
+    def weigh_bands(self, bands: Sequence[Any], lights: Sequence[Any], *, is_product: bool) -> list[Any]:
+        """Divide or multiply several bands, each by a light; in place.
+
+        A light has one plane, or several of which each is for as many planes of the band, one behind the other.
+        """
+        weigh = self.multiply if is_product else self.divide
+        weighed = []
+        for band, light in zip(bands, lights, strict=True):
+            each = band.shape[0] // light.shape[0]
+            if light.shape[0] > 1:
+                light = concatenate([light[k : k + 1] for k in range(light.shape[0]) for _ in range(each)], 0)
+            weighed.append(weigh(band, light, 1.0))
+        return weighed
 
     @abstractmethod
     def spread(self, plane: Any, count: int) -> Any:

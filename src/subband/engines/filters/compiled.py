@@ -7,7 +7,8 @@ not depend on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod, sqrt
+from functools import lru_cache
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -15,12 +16,13 @@ import numpy as np
 from subband.engines.cpu.frame_tables import find_pixel_loop, find_shrink_loop, tabulate_thresholds
 from subband.engines.cpu.program import ADDRESS, BYTES, FRAME_TABLE, PIXELS
 from subband.engines.filters import compiled_statistics
-from subband.engines.filters.base import Filters
+from subband.engines.filters.base import Filters, choose_margins
+from subband.engines.filters.cells import Cells
 from subband.engines.filters.compiled_groups import filter_strips
-from subband.engines.filters.constants import LAPLACIANS, NORMAL_MEDIAN, RULES, TILE
+from subband.engines.filters.constants import BIVARIATE, LAPLACIANS, NORMAL_MEDIAN, RULES, TILE
 from subband.engines.filters.groups import Groups
 from subband.engines.filters.launch import TaskKernel, TaskKernels, cut_tasks, invert_noise
-from subband.engines.filters.plain import PlainFilters
+from subband.engines.filters.plain import PlainFilters, choose_near
 from subband.engines.filters.tallies import choose_neighbours, choose_rows, choose_threshold, find_step
 from subband.engines.memory import allocate
 from subband.typing import Array
@@ -33,9 +35,6 @@ _pixels = TaskKernels("subband.engines.filters.loops.pixels")
 _samplewise = TaskKernels("subband.engines.filters.loops.samplewise")
 _shrinkage = TaskKernels("subband.engines.filters.loops.shrinkage")
 _windows = TaskKernels("subband.engines.filters.loops.windows")
-
-#: A neighbourhood with less energy than this beside the noise counts as empty.
-_TINY = 1e-12
 
 #: Columns that are filtered at a time, so that what is read stays in the cache.
 _TILE = 4096
@@ -89,14 +88,37 @@ class CompiledFilters(PlainFilters):
         goal = allocate((len(planes), *space), planes.dtype)
         return _blend_part(goal, planes, [-count for count in before], 1.0, add=False)
 
+    def spin(self, planes: Array, steps: Sequence[int]) -> Array:
+        count, space = (
+            len(planes),
+            [n + sum(own) for n, own in zip(planes.shape[1:], choose_margins(steps), strict=True)],
+        )
+        goal = allocate((2 * count, *space), planes.dtype)
+        _blend_part(goal[:count], planes, [0] * len(steps), 1.0, add=False)
+        _blend_part(goal[count:], planes, [-step for step in steps], 1.0, add=False)
+        return goal
+
+    def average_shifts(self, planes: Array, shifted: Array, shape: Sequence[int], steps: Sequence[int]) -> Array:
+        out = allocate((len(planes), *shape), planes.dtype)
+        depth, height, width = _as_volume(out)
+        sizes = *_as_volume(planes), *_as_volume(shifted), depth, height, width, *[0] * (4 - planes.ndim), *steps
+        tasks = cut_tasks(len(planes) * depth, height, width)
+        _parts.average_shifts(tasks, (out, planes, shifted), (), sizes, out.size)
+        return out
+
     def add_part(self, total: Array, planes: Array, begin: Sequence[int], weight: float) -> Array:
         return _blend_part(total, planes, begin, weight, add=True)
 
     def take_part(self, planes: Array, begin: Sequence[int], shape: Sequence[int], weight: float) -> Array:
         return _blend_part(allocate((len(planes), *shape), planes.dtype), planes, begin, weight, add=False)
 
-    def measure_noise(self, band: Array, gain: float, mask: Array | None = None) -> Array:
+    def measure_median(self, band: Array, gain: float, mask: Array | None = None) -> Array:
         return compiled_statistics.measure_median(band, mask) / (NORMAL_MEDIAN * gain)
+
+    def measure_smooth(
+        self, band: Array, gain: float, others: Sequence[tuple[Array, float]], cells: Cells, known: Array | None = None
+    ) -> Array:
+        return compiled_statistics.measure_smooth(band, gain, others, cells, known)
 
     def find_bayes_threshold(self, band: Array, noise: Array, gain: float) -> Array:
         variance = np.square(np.asarray(noise, np.float64) * gain)
@@ -141,12 +163,14 @@ class CompiledFilters(PlainFilters):
         scale: int = 2,
     ) -> Array:
         out = allocate(band.shape, band.dtype)
-        numbers = [1 / window ** (band.ndim - 1), sqrt(2 if parent is None else 3)]
+        axes = band.ndim - 1
+        near = choose_near(window, axes, scale)
+        numbers = [*_list_numbers(window**axes, near**axes, parent is not None)]
         for n in _scale_noise(noise, gain):
             inverse = invert_noise(n)
-            numbers += inverse, inverse * (gain / parent_gain), _TINY
+            numbers += inverse, inverse * (gain / parent_gain)
         depth, height, width = _as_volume(band)
-        sizes = depth, height, width, band.ndim - 1, *_find_parent(parent), window, shift, scale
+        sizes = depth, height, width, axes, *_find_parent(parent), window, shift, scale, near
         tasks = cut_tasks(len(band) * depth, height, width, TILE)
         arrays = out, band, band if parent is None else parent
         _windows.shrink_bivariate(tasks, arrays, numbers, sizes, band.size)
@@ -238,6 +262,16 @@ class CompiledFilters(PlainFilters):
 
     def multiply(self, planes: Array, light: Array, scale: float) -> Array:
         return _weigh(planes, light, scale, is_product=True)
+
+
+@lru_cache(maxsize=64)
+def _list_numbers(samples: int, fewer: int, has_parent: bool) -> tuple[float, ...]:
+    """Return the numbers of bivariate shrinkage that all planes share, from how many samples either window has."""
+    fixed = BIVARIATE
+    # without a parent the energy around a coefficient stands for its own and for that around it
+    weights = (1.0, fixed.parent) if has_parent else (1 + fixed.parent, 0.0)
+    means = weights[0] / samples, weights[1] / fewer, 1 / samples, 1 / fewer
+    return *means, fixed.slope, fixed.floor, fixed.half, fixed.own, fixed.least, fixed.far, fixed.most
 
 
 def _scale_noise(noise: Array, gain: float) -> list[float]:

@@ -7,6 +7,8 @@ from math import prod
 
 import numpy as np
 
+from subband.engines.filters.cells import BINS as BINS_OF_CELLS
+from subband.engines.filters.cells import Cells, conclude, find_largest
 from subband.engines.filters.constants import LARGEST_FACTOR, MAGNITUDES, NEIGHBOUR_WINDOWS, SURE_BINS, TILE
 from subband.engines.filters.launch import TaskKernels, cut_tasks, invert_noise
 from subband.engines.filters.median import find_bracket
@@ -14,8 +16,9 @@ from subband.engines.filters.tallies import BINS
 from subband.engines.memory import allocate
 from subband.typing import Array
 
-__all__ = ["count_magnitudes", "count_neighbours", "measure_median", "measure_power"]
+__all__ = ["count_magnitudes", "count_neighbours", "measure_median", "measure_power", "measure_smooth", "sum_energies"]
 
+_cells = TaskKernels("subband.engines.filters.loops.cells")
 _statistics = TaskKernels("subband.engines.filters.loops.statistics")
 _windows = TaskKernels("subband.engines.filters.loops.windows")
 
@@ -63,6 +66,55 @@ def measure_median(planes: Array, mask: Array | None = None) -> Array:
     _statistics.collect_magnitudes(tasks, (found, planes, chosen), numbers, sizes, planes.size)
     parts = np.split(found, ends[:-1, -1])
     return np.array([bracket.select(part) for bracket, part in zip(brackets, parts, strict=True)])
+
+
+def measure_smooth(
+    band: Array, gain: float, others: Sequence[tuple[Array, float]], cells: Cells, known: Array | None = None
+) -> Array:
+    """Return the noise of each plane in smooth cells; see `Filters.measure_smooth`.
+
+    Examples
+    --------
+    >>> from subband.engines.filters.cells import cut_cells
+    >>> x = np.full((1, 32, 40), 3.0)
+    >>> measure_smooth(x, 1.5, [(x, 1.0)] * 2, cut_cells((32, 40), 2))
+    array([2.])
+    """
+    beside, own = sum_energies(others, cells), sum_energies([(band, gain)], cells)
+    if known is not None:
+        beside, own = (np.ascontiguousarray(energies[:, known]) for energies in (beside, own))
+    beside /= len(others)
+    planes, count = own.shape
+    largest = beside.max(axis=1)
+    if not np.isfinite(largest).all():
+        largest = np.array([find_largest(energies) for energies in beside])
+    tasks = cut_tasks(planes, 1, count)
+    tallies = np.empty((len(tasks), 3, BINS_OF_CELLS))
+    _cells.count_cells(tasks, (tallies, beside, own), largest, (count,), own.size)
+    return np.array([conclude(tally) for tally in tallies.reshape(planes, -1, 3, BINS_OF_CELLS).sum(axis=1)])
+
+
+def sum_energies(bands: Sequence[tuple[Array, float]], cells: Cells) -> Array:
+    """Return the energies of cells of several bands with their gains, added up; see `Cells.measure_energies`.
+
+    Examples
+    --------
+    >>> from subband.engines.filters.cells import cut_cells
+    >>> cells = cut_cells((32, 40), 2)
+    >>> sum_energies([(np.full((1, 32, 40), 3.0), 1.0)] * 2, cells)[0, :4]
+    array([18., 18., 18., 18.])
+    """
+    count = len(bands[0][0])
+    energies = allocate((count, cells.total), np.dtype(np.float64))
+    slices, rows, columns = (1,) * (3 - len(cells.counts)) + cells.counts
+    begin, sides = (0,) * (3 - len(cells.sides)) + cells.begin, (1,) * (3 - len(cells.sides)) + cells.sides
+    tasks = cut_tasks(count * slices, rows, columns, TILE)
+    for number, (band, gain) in enumerate(bands):
+        space = (1,) * (4 - band.ndim) + band.shape[1:]
+        sizes = *space, slices, rows, columns, *sides, *begin, cells.step, number
+        weight = 1 / (gain * gain * prod(sides))
+        _cells.sum_cells(tasks, (energies, band), (weight,), sizes, energies.size * prod(sides))
+    return energies
 
 
 def count_magnitudes(band: Array, noise: Array, step: float) -> Array:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from subband.arrays import concatenate
 from subband.engines.device import Device
-from subband.engines.filters.base import Filters
-from subband.engines.filters.constants import FADED, LAPLACIANS, LEAST_WEIGHT, MIDDLE, WIDTH
+from subband.engines.filters.base import Filters, choose_margins
+from subband.engines.filters.cells import Cells
+from subband.engines.filters.constants import BIVARIATE, FADED, LAPLACIANS, LEAST_WEIGHT, MIDDLE, WIDTH
 from subband.engines.filters.device_groups import filter_groups
 from subband.engines.filters.device_launcher import MOST_GROUPS, Launcher, count_items, count_rows, find_space, is_empty
 from subband.engines.filters.device_statistics import (
     choose_window,
     find_bayes_threshold,
     find_sure_threshold,
-    measure_noise,
+    measure_median,
+    measure_smooth,
 )
 from subband.engines.filters.groups import Groups
+from subband.engines.filters.plain import choose_near
 from subband.errors import ArgumentError, ShapeError
 from subband.kernels.dialects import LANES
 from subband.kernels.filters import FilterSpec, render_filter
 from subband.kernels.pixels import PackedPixelSpec, PixelSpec, render_packed_pixels, render_pixels
-from subband.kernels.samplewise import SampleSpec, render_samples
+from subband.kernels.samplewise import SampleSpec, WeighSpec, render_samples, render_weighing
 from subband.kernels.windows import STEP, WINDOWS, WindowSpec, render_window
 from subband.typing import Array
 
@@ -36,6 +41,12 @@ _WIDEST = LANES - 1
 #: Rows that a group walks, at most: on a GPU many short walks hide each other's waiting, and a CPU has few groups at a
 #: time and gains from reading fewer rows twice.
 _LONGEST_WALK, _LONGEST_WALK_OF_CPU = 32, 256
+
+#: Bands of a launch, at most: those of eight levels.
+_MOST_BANDS = 24
+
+#: Groups that weigh a band, at most: as many for small bands as for the largest one.
+_WALKERS = 2048
 
 #: Groups that fill a device.
 _MANY_GROUPS = 8192
@@ -84,6 +95,24 @@ class DeviceFilters(Filters):
         shape = [size + first + last for size, first, last in sizes]
         return self.take_part(planes, [-first for first in before], shape, 1.0)
 
+    def spin(self, planes: Any, steps: Sequence[int]) -> Any:
+        if planes.dtype.itemsize > 2:
+            return super().spin(planes, steps)
+        # PyOpenCL joins integers, but no numbers of half precision
+        whole = [sum(own) for own in choose_margins(steps)]
+        behind = [more - step for more, step in zip(whole, steps, strict=True)]
+        parts = [self.extend(planes, [0] * len(steps), whole), self.extend(planes, steps, behind)]
+        words = [self._device.view(part, tuple(part.shape), np.dtype(np.uint16)) for part in parts]
+        joined = concatenate(words, 0)
+        return self._device.view(joined, tuple(joined.shape), planes.dtype)
+
+    def repeat_numbers(self, numbers: Any, count: int, planes: Any) -> Any:
+        if count == 1:
+            return numbers
+        own = self._launcher.as_numbers("noise", numbers, planes.shape[0] // count, self.compute_dtype(planes))
+        repeated = self.spread(self._device.view(own, (1, *own.shape), own.dtype), count)
+        return self._device.view(repeated, (count * own.shape[0],), own.dtype)
+
     def add_part(self, total: Any, planes: Any, begin: Sequence[int], weight: float) -> Any:
         total = self._device.as_contiguous(total)
         self._move("add", planes, total, begin, weight)
@@ -94,15 +123,26 @@ class DeviceFilters(Filters):
         self._move("take", planes, part, begin, weight)
         return part
 
-    def measure_noise(self, band: Any, gain: float, mask: Any = None) -> Any:
+    def measure_median(self, band: Any, gain: float, mask: Array | None = None) -> Any:
         dtype = self.compute_dtype(band)
         if is_empty(band):
             return self._device.make_zeros((band.shape[0],), dtype)
         if mask is not None:
-            if mask.shape != tuple(band.shape[1:]):
-                raise ShapeError(f"mask has shape {mask.shape}; a plane of the band has {tuple(band.shape[1:])}")
-            mask = self._device.upload(np.ascontiguousarray(mask, np.uint8))
-        return measure_noise(self._launcher, self._device.as_contiguous(band), gain, mask, dtype)
+            mask = self._upload_mask(mask)
+        return measure_median(self._launcher, self._device.as_contiguous(band), gain, mask, dtype)
+
+    def measure_smooth(
+        self, band: Any, gain: float, others: Sequence[tuple[Any, float]], cells: Cells, known: Array | None = None
+    ) -> Any:
+        if is_empty(band):
+            return self.measure_median(band, gain)
+        chosen = None if known is None else self._upload_mask(known)
+        bands = [(self._device.as_contiguous(other), other_gain) for other, other_gain in others]
+        band, dtype = self._device.as_contiguous(band), self.compute_dtype(band)
+        return measure_smooth(self._launcher, band, gain, bands, cells, chosen, dtype)
+
+    def _upload_mask(self, mask: Array) -> Any:
+        return self._device.upload(np.ascontiguousarray(mask, np.uint8))
 
     def find_bayes_threshold(self, band: Any, noise: Any, gain: float) -> Any:
         return self._find_threshold(find_bayes_threshold, band, noise, gain)
@@ -149,18 +189,21 @@ class DeviceFilters(Filters):
         if is_empty(band):
             return self._launcher.allocate_like(band)
         noise = self._as_numbers("noise", noise, band)
-        offsets = [0, 0, 0, 0]
+        axes, offsets, above = band.ndim - 1, [0, 0, 0, 0], noise
+        near = choose_near(window, axes, scale)
         if parent is not None:
             parent = self._device.as_contiguous(parent)
             offsets = [*find_space(parent.shape)[1:], shift]
-        values = (gain, gain / parent_gain, float(window) ** (1 - band.ndim))
-        fields: dict[str, Any] = {"has_parent": parent is not None, "scale": scale}
+            above = self._sum_windows(parent, noise, near)
+        ratio = gain / parent_gain
+        values = gain, ratio, 1.0 / window**axes, 1.0 / near**axes, ratio**2 / near**axes, *astuple(BIVARIATE)
+        fields: dict[str, Any] = {"has_parent": parent is not None, "scale": scale, "near": near % window}
         energy = None
         if band.ndim == 4:
             energy = self._sum_squares(WindowSpec("energy", band.dtype.name, window, 1), band, noise, noise, values)
         rows = 1 if band.ndim == 2 else window
         spec = WindowSpec("bivariate", band.dtype.name, rows, window, energy is not None, **fields)
-        return self._walk_windows(spec, band, energy, parent, noise, noise, values, offsets)
+        return self._walk_windows(spec, band, energy, parent, noise, above, values, offsets)
 
     def shrink_neighbours(self, band: Any, noise: Any, gain: float) -> Any:
         band = self._device.as_contiguous(band)
@@ -238,6 +281,20 @@ class DeviceFilters(Filters):
     def multiply(self, planes: Any, light: Any, scale: float) -> Any:
         self._run_samplewise("multiply", (planes, light), (scale,), int(light.shape[0] > 1))
         return planes
+
+    def weigh_bands(self, bands: Sequence[Any], lights: Sequence[Any], *, is_product: bool) -> list[Any]:
+        bands = [self._device.as_contiguous(band) for band in bands]
+        pairs = [(band, light) for band, light in zip(bands, lights, strict=True) if not is_empty(band)]
+        # no kernel takes more arrays than all devices have room for
+        for first in range(0, len(pairs), _MOST_BANDS):
+            full, own = zip(*pairs[first : first + _MOST_BANDS], strict=True)
+            sizes = [prod(band.shape[1:]) for band in full]
+            spec = WeighSpec(full[0].dtype.name, len(full), is_product)
+            groups = min(count_items(max(sizes), 1)[0], _WALKERS), len(full), 1
+            counts = [(light.shape[0], band.shape[0] // light.shape[0]) for band, light in zip(full, own, strict=True)]
+            table = self._launcher.tabulate(*sizes, *(number for each in counts for number in each))
+            self._launcher.run(render_weighing, spec, groups, *full, *own, table)
+        return bands
 
     def spread(self, plane: Any, count: int) -> Any:
         out = self._device.allocate((count, *plane.shape[1:]), plane.dtype)
@@ -356,6 +413,16 @@ class DeviceFilters(Filters):
         groups = count_rows(find_space(planes.shape))
         self._launcher.run(render_filter, FilterSpec(task, planes.dtype.name), groups, *arguments)
         return result
+
+    def _sum_windows(self, band: Any, noise: Any, window: int) -> Any:
+        """Return the energy of a window around each coefficient."""
+        energy = None
+        if band.ndim == 4:
+            spec = WindowSpec("energy", band.dtype.name, window, 1)
+            energy = self._sum_squares(spec, band, noise, noise, (0.0,))
+        rows = 1 if band.ndim == 2 else window
+        spec = WindowSpec("energy", band.dtype.name, rows, window, energy is not None)
+        return self._walk_windows(spec, band, energy, None, noise, noise, (0.0,), (0, 0, 0, 0))
 
     def _sum_squares(self, spec: WindowSpec, band: Any, noise: Any, choices: Any, values: Sequence[float]) -> Any:
         """Return the energy along the first of three axes, for which the others are one."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from math import gcd, log, sqrt
+from collections.abc import Sequence
+from math import gcd, log, prod, sqrt
 from typing import Any
 
 import numpy as np
 
+from subband.engines.filters import cells as rule
+from subband.engines.filters.cells import Cells
 from subband.engines.filters.constants import LARGEST_FACTOR, NORMAL_MEDIAN, SURE_BINS
-from subband.engines.filters.device_launcher import MOST_GROUPS, Launcher, Space, count_items, find_space
+from subband.engines.filters.device_launcher import MOST_GROUPS, Launcher, Space, count_items, count_rows, find_space
+from subband.kernels.cells import CellSpec, Rule, render_cells
 from subband.kernels.dialects import LANES
 from subband.kernels.statistics import BINS, PARTS, StatisticSpec, render_statistic
 from subband.kernels.windows import WINDOWS
 
-__all__ = ["choose_window", "find_bayes_threshold", "find_sure_threshold", "measure_noise"]
+__all__ = ["RULE", "choose_window", "find_bayes_threshold", "find_sure_threshold", "measure_median", "measure_smooth"]
 
 # a lane has one candidate, and the threshold of zero needs none
 assert SURE_BINS == LANES
@@ -25,11 +29,27 @@ _MOST_COUNTERS, _MOST_COUNTERS_OF_CPU, _FEWEST_TURNS = 2048, 64, 16
 #: Rows of sums, at most.
 _MOST_ROWS = 4096
 
+#: Cells that a lane adds up, at least.
+_CELLS_OF_A_LANE = 32
+
+#: Where noise is, for kernels.
+RULE = Rule(
+    rule.FIRST,
+    rule.BINS,
+    rule.LEFT_OUT,
+    empty=rule.EMPTY,
+    parts=rule.PARTS,
+    enough=rule.ENOUGH,
+    jump=rule.JUMP,
+    even=rule.EVEN,
+    white=rule.WHITE,
+)
+
 #: Coefficients from which a window is chosen, about; more would not change the choice.
 _MOST_SAMPLES = 1 << 18
 
 
-def measure_noise(launcher: Launcher, band: Any, gain: float, mask: Any, dtype: np.dtype[Any]) -> Any:
+def measure_median(launcher: Launcher, band: Any, gain: float, mask: Any, dtype: np.dtype[Any]) -> Any:
     """Return the median magnitude of each plane over that of noise with standard deviation one."""
     device, space = launcher.device, find_space(band.shape)
     numbers = device.allocate((space.planes,), dtype)
@@ -37,9 +57,7 @@ def measure_noise(launcher: Launcher, band: Any, gain: float, mask: Any, dtype: 
     each = launcher.choose_run(space.size, band, *(() if mask is None else (mask,)))
     spec = StatisticSpec("histogram", band.dtype.name, each, mask is not None)
     values = launcher.list_values(dtype, 1 / (NORMAL_MEDIAN * gain))
-    most = _MOST_COUNTERS if device.is_gpu else _MOST_COUNTERS_OF_CPU
-    turns = -(-space.size // (each * LANES * _FEWEST_TURNS))
-    groups = (min(turns, most), 1, min(space.planes, MOST_GROUPS))
+    groups = (_count_counters(launcher, -(-space.size // each)), 1, min(space.planes, MOST_GROUPS))
     for part, (shift, length) in enumerate(PARTS):
         table = launcher.tabulate(space.size // each, space.planes, part, shift, length)
         arguments = (band, band if mask is None else mask, counts, table)
@@ -47,6 +65,58 @@ def measure_noise(launcher: Launcher, band: Any, gain: float, mask: Any, dtype: 
         pick = StatisticSpec("pick", dtype.name)
         launcher.run(render_statistic, pick, (1, 1, groups[2]), counts, numbers, table, values, block=1)
     return numbers
+
+
+def measure_smooth(
+    launcher: Launcher,
+    band: Any,
+    gain: float,
+    others: Sequence[tuple[Any, float]],
+    cells: Cells,
+    known: Any,
+    dtype: np.dtype[Any],
+) -> Any:
+    """Return the noise of each plane in smooth cells; see `Filters.measure_smooth`."""
+    device, space = launcher.device, find_space(band.shape)
+    planes, most = space.planes, min(space.planes, MOST_GROUPS)
+    begin, sides, counts = (
+        (fill,) * (3 - len(numbers)) + numbers
+        for fill, numbers in ((0, cells.begin), (1, cells.sides), (1, cells.counts))
+    )
+    single = np.dtype(np.float32)
+    beside, own = (device.allocate((planes, cells.total), single) for _ in range(2))
+    bands = [band, *(other for other, _ in others)]
+    sizes = (size for each in bands for size in find_space(each.shape)[1:])
+    table = launcher.tabulate(planes, *counts, *begin, cells.step, *sizes)
+    scale = 1 / prod(sides)
+    weights = [scale / gain**2, *(scale / (len(others) * each**2) for _, each in others)]
+    deep, high, wide = sides
+    spec = CellSpec("energies", band.dtype.name, len(others), (deep, high, wide))
+    values = launcher.list_values(dtype, *weights)
+    launcher.run(render_cells, spec, count_rows(Space(planes, *counts)), *bands, beside, own, table, values)
+    has_mask, mask = known is not None, own if known is None else known
+    bins = device.make_zeros((planes * (RULE.bins + 1),), np.dtype(np.uint32))
+    spec = CellSpec("count", "float32", has_mask=has_mask, rule=RULE)
+    for is_counted in (0, 1):
+        table = launcher.tabulate(cells.total, planes, is_counted)
+        groups = (_count_counters(launcher, cells.total), 1, most)
+        launcher.run(render_cells, spec, groups, beside, mask, bins, table, block=1)
+    rows = max(1, min(cells.total // (LANES * _CELLS_OF_A_LANE), _MOST_ROWS))
+    sums = device.allocate((planes, rows, (2 * RULE.parts + 1) * LANES), dtype)
+    spec = CellSpec("parts", dtype.name, has_mask=has_mask, rule=RULE)
+    table = launcher.tabulate(cells.total, planes, rows)
+    launcher.run(render_cells, spec, (rows, 1, most), beside, own, mask, bins, sums, table, block=1)
+    sums = _fold(launcher, sums)
+    numbers = device.allocate((planes,), dtype)
+    spec = CellSpec("noise", dtype.name, rule=RULE)
+    launcher.run(render_cells, spec, count_items(planes, 1), sums, numbers, launcher.tabulate(planes))
+    return numbers
+
+
+def _count_counters(launcher: Launcher, items: int) -> int:
+    """Return how many groups count so many items."""
+    most = _MOST_COUNTERS if launcher.device.is_gpu else _MOST_COUNTERS_OF_CPU
+    return min(-(-items // (LANES * _FEWEST_TURNS)), most)
 
 
 def find_bayes_threshold(launcher: Launcher, band: Any, noise: Any, gain: float) -> Any:
@@ -111,8 +181,8 @@ def _count_rows(items: int) -> int:
     return max(1, min(-(-items // LANES), _MOST_ROWS))
 
 
-def _decide(launcher: Launcher, task: Any, sums: Any, noise: Any, gain: float, step: float) -> Any:
-    """Add rows of sums until one is left for each plane, and return what follows from it."""
+def _fold(launcher: Launcher, sums: Any) -> Any:
+    """Add rows of sums until one is left for each plane."""
     planes, rows, length = sums.shape
     while rows > 1:
         goal = -(-rows // LANES)
@@ -121,6 +191,12 @@ def _decide(launcher: Launcher, task: Any, sums: Any, noise: Any, gain: float, s
         groups = (goal, length // LANES, min(planes, MOST_GROUPS))
         launcher.run(render_statistic, StatisticSpec("fold", sums.dtype.name), groups, sums, fewer, table)
         sums, rows = fewer, goal
+    return sums
+
+
+def _decide(launcher: Launcher, task: Any, sums: Any, noise: Any, gain: float, step: float) -> Any:
+    """Add rows of sums until one is left for each plane, and return what follows from it."""
+    sums, planes = _fold(launcher, sums), sums.shape[0]
     results = launcher.device.allocate((planes,) if task != "window" else (planes, 2), sums.dtype)
     values = launcher.list_values(sums.dtype, gain, step)
     arguments = (sums, results, launcher.tabulate(planes), values, noise)

@@ -9,15 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import pairwise
 from math import log, sqrt
 from operator import add
 from typing import Any
 
 import numpy as np
 
-from subband.engines.filters.constants import LAPLACIANS, LARGEST_FACTOR, NEIGHBOUR_WINDOWS, NORMAL_MEDIAN, SURE_BINS
+from subband.engines.filters.cells import EMPTY, ENOUGH, EVEN, JUMP, PARTS, WHITE, Cells
+from subband.engines.filters.constants import (
+    BIVARIATE,
+    LAPLACIANS,
+    LARGEST_FACTOR,
+    NEIGHBOUR_WINDOWS,
+    NORMAL_MEDIAN,
+    SURE_BINS,
+)
 from subband.engines.filters.groups import Groups
-from subband.engines.filters.plain import TINY, PlainFilters
+from subband.engines.filters.plain import PlainFilters, choose_near
 from subband.errors import ArgumentError
 from subband.typing import Array
 
@@ -51,11 +60,25 @@ class FunctionalFilters(PlainFilters):
         part = tuple(slice(start, start + size) for start, size in zip(begin, shape, strict=True))
         return weight * planes[(slice(None), *part)]
 
-    def measure_noise(self, band: Array, gain: float, mask: Array | None = None) -> Array:
+    def measure_median(self, band: Array, gain: float, mask: Array | None = None) -> Array:
         magnitudes = np.absolute(band.reshape(band.shape[0], -1))
         if mask is not None:
             magnitudes = np.take(magnitudes, np.flatnonzero(mask), 1)
         return np.median(magnitudes, axis=1) / (NORMAL_MEDIAN * gain)
+
+    def measure_smooth(
+        self,
+        band: Array,
+        gain: float,
+        others: Sequence[tuple[Array, float]],
+        cells: Cells,
+        known: Array | None = None,
+    ) -> Array:
+        beside = reduce(add, (cells.measure_energies(other, own) for other, own in others)) / len(others)
+        own = cells.measure_energies(band, gain)
+        if known is not None:
+            beside, own = (np.take(each, np.flatnonzero(known), 1) for each in (beside, own))
+        return np.stack([_conclude(*pair) for pair in zip(beside, own, strict=True)])
 
     def find_bayes_threshold(self, band: Array, noise: Array, gain: float) -> Array:
         variance = np.square(noise * gain)
@@ -109,20 +132,28 @@ class FunctionalFilters(PlainFilters):
         shift: int = 0,
         scale: int = 2,
     ) -> Array:
-        variance = np.square(_spread(noise, band.ndim) * gain)
-        signal = np.maximum(_average(np.square(band), window) - variance, TINY * variance)
-        radius, root = np.square(band), sqrt(2)
+        numbers, near = BIVARIATE, choose_near(window, band.ndim - 1, scale)
+        n = _spread(noise, band.ndim) * gain
+        inverse = 1 / np.where(n == 0, 1.0, n)
+        energy = np.square(band * inverse)
+        around = _average(energy, window)
+        parents = above = around
         if parent is not None:
-            above = parent
+            parents = np.square(parent * (gain / parent_gain * inverse))
+            above = _average(parents, near)
             for axis in range(1, band.ndim):
                 indices = np.minimum((np.arange(band.shape[axis]) + shift) // scale, parent.shape[axis] - 1)
-                above = np.take(above, indices, axis)
-            radius, root = radius + np.square(above * (gain / parent_gain)), sqrt(3)
-        energy = signal * radius
-        strength = np.sqrt(np.where(energy > 0, energy, 1.0))
-        is_kept = (energy > 0) & (strength > root * variance)
-        factor = np.where(is_kept, 1 - root * variance / np.where(is_kept, strength, 1.0), 0.0)
-        return (band * np.where(variance == 0, 1.0, factor)).astype(band.dtype)
+                parents, above = np.take(parents, indices, axis), np.take(above, indices, axis)
+        excess = around + numbers.parent * above - numbers.floor
+        signal = np.minimum(np.where(excess > 0, excess, 0.0), numbers.most)
+        own = np.minimum(energy, numbers.most) + numbers.own
+        parents = np.minimum(parents, numbers.most)
+        share = own * ((parents + numbers.least) / (parents + numbers.far)) * (signal / (signal + numbers.half))
+        # the root has no derivative where nothing is left
+        root = np.sqrt(np.where(excess > 0, share, 1.0))
+        x = numbers.slope * np.minimum(_average(energy, near), numbers.most) * root
+        factor = np.where(excess > 0, x / (1 + x), 0.0)
+        return (band * np.where(n == 0, 1.0, factor)).astype(band.dtype)
 
     def shrink_neighbours(self, band: Array, noise: Array, gain: float) -> Array:
         n = _spread(noise * gain, band.ndim)
@@ -170,6 +201,48 @@ class FunctionalFilters(PlainFilters):
         (nw, west, sw), (north, values, south), (ne, east, se) = (_list_shifts(x, 3, planes.ndim - 2) for x in columns)
         laplacian = centre * values + beside * (north + south + west + east) + across * (nw + ne + sw + se)
         return values - amount * laplacian
+
+
+def _conclude(others: Array, own: Array) -> Array:
+    """Return what `cells.conclude` does from the energies of all cells of a plane, without a table to count in."""
+    count = others.shape[0]
+    ranks = np.arange(count, dtype=np.float64)
+    largest = np.sort(others, axis=0)[count - 1]
+    scaled = np.where(largest > 0, others / np.where(largest > 0, largest, 1.0), 1.0 + 0.0 * others)
+    ordered = np.sort(scaled, axis=0)
+    empty = np.sum(np.where(ordered < EMPTY, 1.0, 0.0))
+    total = count - empty
+    heights = []
+    for number in range(PARTS + 1):
+        rank = total * (number / PARTS)
+        index = np.minimum(np.floor(empty + rank), count - 1.0)
+        low, high = _find_edges(np.sum(np.where(ranks == index, ordered, 0.0 * ordered)))
+        is_below, is_inside = (scaled >= EMPTY) & (scaled < low), (scaled >= low) & (scaled < high)
+        below, inside = (np.sum(np.where(chosen, 1.0, 0.0)) for chosen in (is_below, is_inside))
+        share = (rank - below) / np.maximum(inside, 1.0)
+        heights.append(
+            [
+                np.sum(np.where(is_below, each, 0.0 * each)) + share * np.sum(np.where(is_inside, each, 0.0 * each))
+                for each in (others, own)
+            ]
+        )
+    parts = [[(b - a) * (PARTS / total) for a, b in zip(*pair, strict=True)] for pair in pairwise(heights)]
+    found = parts[0][1] + parts[1][1]
+    if count >= ENOUGH:
+        rest = found
+        for number in reversed(range(1, PARTS - 1)):
+            (beside, here), (_, behind) = parts[number : number + 2]
+            rest = np.where((behind <= EVEN * here) & (here >= WHITE * beside), here + behind, rest)
+        is_clipped = (parts[0][1] < JUMP * parts[1][1]) & (total >= ENOUGH)
+        found = np.where(is_clipped, rest, found)
+    return np.where(found > 0, np.sqrt(np.where(found > 0, found / 2, 1.0)), 0.0 * found)
+
+
+def _find_edges(energy: Array) -> tuple[Array, Array]:
+    """Return the edges of the bin of an energy, which is an eighth of an octave, from a power of two on."""
+    octave = 2.0 ** np.floor(np.log2(np.where(energy > 0, energy, 1.0)))
+    step = np.floor(8 * (energy / octave))
+    return octave * (step / 8), octave * ((step + 1) / 8)
 
 
 def _mix(planes: Array, matrix: Array | None) -> Array:

@@ -93,7 +93,8 @@ class TaskKernel:
                 )
         # a kernel does not look at the arrays that it has no use for
         padded = [*arrays, *[arrays[0]] * (3 - len(arrays))]
-        addresses = [array.ctypes.data for array in padded]
+        # what `ctypes` of an array has, in half the time
+        addresses = [array.__array_interface__["data"][0] for array in padded]
         tables = np.array(numbers, np.float64).reshape(-1), np.array(sizes, np.int64)
         threads = count_threads() if samples >= SMALL else 1
         run = _calls.run_task.find_address("int64*, int64")

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from subband.engines.filters.base import Filters
+from subband.engines.filters.cells import Cells, measure_cells
 from subband.engines.filters.constants import (
+    BIVARIATE,
     FADED,
     LAPLACIANS,
     LARGEST_FACTOR,
     LEAST_WEIGHT,
     MIDDLE,
+    NEAR,
     NEIGHBOUR_WINDOWS,
     NORMAL_MEDIAN,
     SURE_BINS,
@@ -23,10 +26,7 @@ from subband.engines.filters.constants import (
 from subband.engines.filters.groups import Groups, find_floor, find_grid
 from subband.typing import Array
 
-__all__ = ["TINY", "PlainFilters"]
-
-#: A neighbourhood with less energy than this part of the noise's counts as empty.
-TINY = 1e-12
+__all__ = ["PlainFilters", "choose_near"]
 
 
 class PlainFilters(Filters):
@@ -72,11 +72,25 @@ class PlainFilters(Filters):
         part = tuple(slice(start, start + size) for start, size in zip(begin, shape, strict=True))
         return np.ascontiguousarray(planes[(slice(None), *part)] * planes.dtype.type(weight))
 
-    def measure_noise(self, band: Array, gain: float, mask: Array | None = None) -> Array:
+    def measure_median(self, band: Array, gain: float, mask: Array | None = None) -> Array:
         magnitudes = np.abs(band.reshape(len(band), -1).astype(np.float64))
         if mask is not None:
             magnitudes = magnitudes[:, np.asarray(mask).ravel() != 0]
         return np.median(magnitudes, axis=1) / (NORMAL_MEDIAN * gain)
+
+    def measure_smooth(
+        self,
+        band: Array,
+        gain: float,
+        others: Sequence[tuple[Array, float]],
+        cells: Cells,
+        known: Array | None = None,
+    ) -> Array:
+        own = cells.measure_energies(band.astype(np.float64), gain)
+        beside = sum(cells.measure_energies(other.astype(np.float64), each) for other, each in others) / len(others)
+        counted = slice(None) if known is None else known
+        pairs = zip(beside[:, counted], own[:, counted], strict=True)
+        return np.array([measure_cells(*pair) for pair in pairs])
 
     def find_bayes_threshold(self, band: Array, noise: Array, gain: float) -> Array:
         power = np.mean(np.square(band.reshape(len(band), -1).astype(np.float64)), axis=1)
@@ -136,21 +150,28 @@ class PlainFilters(Filters):
         shift: int = 0,
         scale: int = 2,
     ) -> Array:
-        values = band.astype(np.float64)
-        variance = np.square(_spread(noise, band) * gain)
-        signal = np.maximum(_average(np.square(values), window) - variance, TINY * variance)
-        radius, root = np.square(values), sqrt(2)
-        if parent is not None:
-            indices = [
-                np.minimum((np.arange(size) + shift) // scale, whole - 1)
-                for size, whole in zip(band.shape[1:], parent.shape[1:], strict=True)
-            ]
-            above = parent[np.ix_(np.arange(len(parent)), *indices)].astype(np.float64)
-            radius, root = radius + np.square(above * (gain / parent_gain)), sqrt(3)
+        values, numbers, near = band.astype(np.float64), BIVARIATE, choose_near(window, band.ndim - 1, scale)
+        n = _spread(noise, band) * gain
         with np.errstate(divide="ignore", invalid="ignore"):
-            factor = 1 - root * variance / np.sqrt(signal * radius)
+            energy = np.square(values / n)
+            around = _average(energy, window)
+            parents = above = around
+            if parent is not None:
+                indices = [
+                    np.minimum((np.arange(size) + shift) // scale, whole - 1)
+                    for size, whole in zip(band.shape[1:], parent.shape[1:], strict=True)
+                ]
+                chosen = np.ix_(np.arange(len(parent)), *indices)
+                squares = np.square(parent.astype(np.float64) * (gain / parent_gain) / n)
+                parents, above = squares[chosen], _average(squares, near)[chosen]
+            signal = np.clip(around + numbers.parent * above - numbers.floor, 0, numbers.most)
+            own = np.minimum(energy, numbers.most) + numbers.own
+            x = np.minimum(_average(energy, near), numbers.most) * numbers.slope
+            parents = np.minimum(parents, numbers.most)
+            share = (parents + numbers.least) / (parents + numbers.far)
+            x = x * np.sqrt(own * share * signal / (signal + numbers.half))
         # without noise nothing shrinks, not even where nothing is
-        factor = np.where(variance == 0, 1.0, np.maximum(np.nan_to_num(factor, nan=0.0, neginf=0.0), 0))
+        factor = np.where(n == 0, 1.0, np.nan_to_num(x / (1 + x), nan=0.0))
         return (values * factor).astype(band.dtype)
 
     def shrink_neighbours(self, band: Array, noise: Array, gain: float) -> Array:
@@ -317,6 +338,20 @@ class PlainFilters(Filters):
 def _spread(numbers: Array, planes: Array) -> Array:
     """Return numbers in a shape that goes with planes."""
     return np.asarray(numbers, np.float64).reshape((-1,) + (1,) * (planes.ndim - 1))
+
+
+def choose_near(window: int, axes: int, scale: int) -> int:
+    """Return how many samples along each axis the smaller window of bivariate shrinkage has.
+
+    Coefficients beside each other tell the less the closer they are: without decimation, which parents as dense as
+    the band stand for, there is one window only.
+
+    Examples
+    --------
+    >>> choose_near(7, 2, 2), choose_near(1, 2, 2), choose_near(5, 3, 2), choose_near(7, 2, 1)
+    (3, 1, 5, 7)
+    """
+    return window if axes > 2 or scale == 1 else min(window, NEAR)
 
 
 def _average(values: Array, window: int) -> Array:

@@ -218,9 +218,10 @@ def _measure_decimated(wavelet: Wavelet, mode: str, level: int, beside: int, has
         first = min(first, begin - beside * scale + down[0])
         last = max(last, end + beside * scale + down[1])
         if has_parents and number < level:
+            # one more on either side, because the energy around a parent counts
             parent = supports[number][0]
-            first = min(first, begin + (shift - 1) * scale + parent[0])
-            last = max(last, end + shift * scale + parent[1])
+            first = min(first, begin + (shift - 3) * scale + parent[0])
+            last = max(last, end + (shift + 2) * scale + parent[1])
     return Reach(-first, last, period)
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from subband.engines import Engine
+from subband.engines import Engine, get_engine
+from subband.engines.filters import find_filters
+from subband.engines.filters.cells import Cells
 from subband.enhance.blockwise.reach import Reach, cut_blocks
-from subband.enhance.blockwise.statistics import Aims, Block, Gathered, NoiseSearch
+from subband.enhance.blockwise.smooth import CellSearch
+from subband.enhance.blockwise.statistics import Block, Gathered, NoiseSearch
 from subband.enhance.noise import combine_gains
+from subband.enhance.roundtrip import Roundtrip
+from subband.enhance.shrinking import cut_finest
 from subband.enhance.stages import Denoise
-from subband.transforms.decomposition import choose_modes, decompose
+from subband.plan import list_keys
+from subband.transforms.decomposition import decompose
 from subband.typing import Array
-from subband.wavelets import as_wavelet
 
 __all__ = ["COPIES", "gather_blocks", "measure_volume_noise"]
 
@@ -46,7 +53,7 @@ def measure_volume_noise(
     *,
     engine: str | Engine | None = None,
 ) -> float:
-    """Measure the standard deviation of noise in a volume that is larger than memory, as sorting would.
+    """Measure the standard deviation of noise in a volume that is larger than memory, as that of the whole is measured.
 
     Parameters
     ----------
@@ -67,40 +74,66 @@ def measure_volume_noise(
     >>> round(measure_volume_noise(lambda: iter(volume), volume.shape, Denoise(), memory=500_000), 1)
     9.7
     """
-    axes = tuple(axis for axis, length in enumerate(space) if length > 1)
-    gain = combine_gains((as_wavelet(stage.wavelet),) * len(axes), 1, "d" * len(axes))
-    search = NoiseSearch((), len(space), gain)
+    host = get_engine("cpu")
+    roundtrip = Roundtrip(replace(stage, form="decimated", level=1), (1, *space), host, find_filters(host))
+    shape = roundtrip.plan((1, *space)).levels[0].band_shapes["d" * len(roundtrip.axes)][1:]
+    keys = ["d" * len(roundtrip.axes), *list_keys(len(roundtrip.axes))[1:-1]]
+    gains = tuple(combine_gains(roundtrip.wavelets, 1, key) for key in keys)
+    median = NoiseSearch((), len(space), gains[0])
+    cells = cut_finest(roundtrip, shape)
+    search = median if cells is None else CellSearch(cells, gains, median)
 
-    def look(aims: Aims | None) -> Gathered:
+    def look(aims: Any = None) -> Gathered:
         found: Gathered = {}
-        for band in _walk_diagonal(walk(), space, axes, stage, memory, engine):
-            found = search.merge([found, search.look(Block(), band, aims)])
+        if cells is None:
+            for (band,) in _walk_bands(walk(), space, roundtrip, keys[:1], memory, engine):
+                found = search.merge([found, median.look(Block(), band, aims)])
+            return found
+        assert isinstance(search, CellSearch)
+        for bands in _cut_on_grid(_walk_bands(walk(), space, roundtrip, keys, memory, engine), cells):
+            own = search.look(Block(), *bands) if aims is None else search.count(Block(), *bands, aims)
+            found = search.merge([found, own])
         return found
 
-    aims = search.aim(look(None))
+    aims: Any = search.aim(look())
     return float(search.pick(look(aims), aims))
 
 
-def _walk_diagonal(
+def _cut_on_grid(parts: Iterator[list[Array]], cells: Cells) -> Iterator[list[Array]]:
+    """Return bands as cells lie in them, of parts that follow each other along the first axis."""
+    axes = zip(cells.begin[1:], cells.counts[1:], cells.sides[1:], strict=True)
+    rest = [slice(begin, begin + count * side) for begin, count, side in axes]
+    ahead, left, side = cells.begin[0], cells.counts[0], cells.sides[0]
+    held: list[Array] = []
+    for part in parts:
+        held = [np.concatenate(pair) for pair in zip(held, part, strict=True)] if held else part
+        skipped = min(ahead, len(held[0]))
+        taken = min(left, (len(held[0]) - skipped) // side)
+        ahead, left = ahead - skipped, left - taken
+        yield [band[(slice(skipped, skipped + taken * side), *rest)] for band in held]
+        held = [band[skipped + taken * side :] for band in held]
+
+
+def _walk_bands(
     slices: Iterator[Array],
     space: tuple[int, ...],
-    axes: tuple[int, ...],
-    stage: Denoise,
+    roundtrip: Roundtrip,
+    keys: Sequence[str],
     memory: int,
     engine: str | Engine | None,
-) -> Iterator[Array]:
-    """Return the finest diagonal coefficients, block by block."""
-    wavelet = as_wavelet(stage.wavelet)
-    modes = choose_modes(stage.boundary, (wavelet,) * len(axes), axes)
+) -> Iterator[list[Array]]:
+    """Return some bands of the finest coefficients, block by block."""
+    axes, wavelet = roundtrip.axes, roundtrip.wavelets[0]
     reach = Reach(wavelet.dec_len, wavelet.dec_len, 2)
     held = memory // (prod(space[1:]) * 4 * COPIES) - 2 * wavelet.dec_len
     core = max(2, min(held, space[0] + 1) // 2 * 2)
     done = 0
     for block, begin, end in gather_blocks(slices, cut_blocks(space[0], core, reach, min(2, space[0]))):
-        pyramid = decompose(np.ascontiguousarray(block, np.float32), wavelet, 1, modes, axes=axes, engine=engine)
-        band = pyramid.details[-1]["d" * len(axes)]
+        floats = np.ascontiguousarray(block, np.float32)
+        details = decompose(floats, wavelet, 1, roundtrip.modes, axes=axes, engine=engine).details[-1]
         done += end - begin
+        bands = [details[key] for key in keys]
         if 0 in axes:
             # an expansive transform has some coefficients behind the last sample
-            band = band[begin // 2 : None if done == space[0] else end // 2]
-        yield band
+            bands = [band[begin // 2 : None if done == space[0] else end // 2] for band in bands]
+        yield bands

@@ -72,8 +72,8 @@ def enhance(
     gaps. Nothing is kept in memory from one pass to the next but what was decided.
 
     Results are those of memory to rounding, whatever the chunks: sums over bands are the same, added in another order.
-    Of more than 16384 coefficients, noise is measured within a few parts in a hundred thousand, and 0.2 % whatever the
-    numbers are. A method that decides about whole bands has it measured exactly, in one pass more.
+    Of more than 16384 cells of 4 × 4 coefficients, noise is measured within a few parts of a thousand; a method that
+    decides about whole bands has it measured exactly, in one pass more.
 
     Examples
     --------

@@ -19,11 +19,13 @@ from dask.delayed import Delayed
 from subband.boundary import is_expansive
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
+from subband.engines.filters.base import choose_margins
 from subband.engines.filters.median import FEW
 from subband.enhance.blockwise import (
     BandShrink,
     BandTally,
     BandTallyWork,
+    CellSearch,
     Findings,
     GuideWork,
     NoiseSearch,
@@ -32,12 +34,13 @@ from subband.enhance.blockwise import (
     average,
     reach_of_spatial,
 )
+from subband.enhance.blockwise.smooth import FEW_CELLS
 from subband.enhance.methods import DecidingMethod, find_method
 from subband.enhance.models import Gaussian
 from subband.enhance.noise import combine_gains
 from subband.enhance.roundtrip import Roundtrip
-from subband.enhance.shrinking import ROUNDS, LevelRule, list_rules
-from subband.enhance.stages import SPIN, Blur, Denoise, Sharpen, Shrink, Spatial, Stage
+from subband.enhance.shrinking import ROUNDS, LevelRule, cut_finest, list_rules
+from subband.enhance.stages import Blur, Denoise, Sharpen, Shrink, Spatial, Stage
 from subband.errors import ArgumentError
 from subband.integrations.dask.decomposition import extend_array
 from subband.integrations.dask.engine import DaskEngine
@@ -53,25 +56,37 @@ __all__ = ["StageWork"]
 
 
 @dataclass(frozen=True)
-class _Way:
-    """Planes that were transformed.
+class _Split:
+    """A level of planes that were transformed, and those below it.
 
     Attributes
     ----------
-    plans : sequence of LevelPlan or StationaryPlan
-        Of each level, the finest first.
-    details : list of dict
-        The bands of each level, but for the approximation.
-    approximation : Band or dask array
-        The coarsest.
+    plan : LevelPlan or StationaryPlan
+        Of this level.
     edges : list
-        Where what each level has split is cut into chunks.
+        Where what it has split is cut into chunks.
+    position : int
+        Which of several positions of what the finer levels left this is.
+    bands : dict
+        Of this level, but for the approximation.
+    approximation : Band or dask array
+        What it left.
+    below : list of (_Split, tuple of int)
+        What became of that, once for each position, and how many samples were put before it.
     """
 
-    plans: Sequence[Any]
-    details: list[dict[str, Any]]
+    plan: Any
+    edges: Sequence[Edges]
+    position: int
+    bands: dict[str, Any]
     approximation: Any
-    edges: Sequence[Sequence[Edges]]
+    below: list[tuple[_Split, tuple[int, ...]]]
+
+    def walk(self, level: int = 1) -> Iterator[tuple[int, _Split]]:
+        """Yield all levels and what is there, the finest first."""
+        yield level, self
+        for below, _ in self.below:
+            yield from below.walk(level + 1)
 
 
 @dataclass(frozen=True)
@@ -184,33 +199,51 @@ class StageWork:
 
         A decision about a whole band may turn with the last bit of the noise, and then the band changes visibly.
         """
-        look, search = self._search_noise(roundtrip, flow.planes, flow.known)
-        if prod(edges[-1] for edges in look.edges[self.before :]) <= FEW:
-            return None
-        return draw_statistic([{"": look}], "sketch", search.merge, search.aim)
+        look, search = self._search_noise(roundtrip, flow)
+        if isinstance(search, CellSearch):
+            is_few = search.cells.total <= FEW_CELLS
+        else:
+            is_few = prod(edges[-1] for edges in look.edges[self.before :]) <= FEW
+        return None if is_few else draw_statistic([{"": look}], "sketch", search.merge, search.aim)
 
     def _draw_noise(self, roundtrip: Roundtrip, flow: Flow, aims: Any) -> Delayed:
-        """Draw the measurement of noise: from sketches, or where `aims` say that medians are to be looked for."""
-        look, search = self._search_noise(roundtrip, flow.planes, flow.known)
+        """Draw the measurement of noise: from sketches, or where `aims` say that a second look is worth while."""
+        look, search = self._search_noise(roundtrip, flow, is_second=aims is not None)
         if aims is None:
             return draw_statistic([{"": look}], "sketch", search.merge, search.find)
         return draw_statistic([{"": look}], "sketch", search.merge, search.pick, given=[aims], facts=[aims])
 
-    def _search_noise(self, roundtrip: Roundtrip, planes: Any, known: Any) -> tuple[BlockMap, NoiseSearch]:
-        """Return how the finest diagonal band is looked at, and who does."""
+    def _search_noise(
+        self, roundtrip: Roundtrip, flow: Flow, *, is_second: bool = False
+    ) -> tuple[BlockMap, NoiseSearch | CellSearch]:
+        """Return how the finest bands are looked at, for the first time or with aims, and who does."""
+        planes, known = flow.planes, flow.known
         diagonal = "d" * len(roundtrip.axes)
-        band = self._forward(roundtrip, planes, 1).details[0][diagonal]
+        bands = dict(self._forward(roundtrip, planes, 1).bands)
         is_decimated = roundtrip.stage.form != "undecimated"
+        gains = {key: combine_gains(roundtrip.wavelets, 1, key) for key in (diagonal, *bands)}
+        band = bands.pop(diagonal)
         search = NoiseSearch(
             planes.shape[: self.before],
             len(self.space),
-            combine_gains(roundtrip.wavelets, 1, diagonal),
+            gains[diagonal],
             roundtrip.axes,
             max(wavelet.dec_len for wavelet in roundtrip.wavelets),
             2 if is_decimated else 1,
         )
         blocks = self._make_blocks(band)
+        cells = cut_finest(roundtrip, band.shape[self.before :])
+        smooth = None if cells is None else CellSearch(cells, tuple(gains.values()), search)
+        edges = blocks.edges[self.before :]
+        runs = [
+            [(begin, end) if smooth is None else smooth.find_window(axis, begin, end) for begin, end in pairwise(own)]
+            for axis, own in enumerate(edges)
+        ]
+        windows = [*blocks.windows[: self.before], *([(run,) for run in own] for own in runs)]
+        parts = [(each, windows) for each in (band, *bands.values())]
         if known is None:
+            if smooth is not None:
+                return blocks.map(smooth.count if is_second else smooth.look, *parts), smooth
             return blocks.map(search.look, band), search
         # what lies outside is a mirror image, as far as coefficients look
         margin = 0 if is_decimated else roundtrip.margin
@@ -218,10 +251,13 @@ class StageWork:
             last = search.step * (band.shape[self.before + axis] - 1) - margin + search.reach
             behind = max(0, last + 1 - known.shape[axis])
             known = extend_array(known, axis, "reflect", margin + search.reach, behind)
-        marks = [
-            [_find_samples(search, axis, begin, end) for begin, end in pairwise(own)]
-            for axis, own in enumerate(blocks.edges[self.before :])
-        ]
+        marks, around = (
+            [[_find_samples(search, axis, *run) for run in own] for axis, own in enumerate(each)]
+            for each in ([list(pairwise(own)) for own in edges], runs)
+        )
+        if smooth is not None:
+            work = smooth.count_known if is_second else smooth.look_at_known
+            return blocks.map(work, band, (known, marks), (known, around), *parts), smooth
         return blocks.map(search.look_at_known, band, (known, marks)), search
 
     def _decide(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, noise: Any) -> Delayed:
@@ -230,11 +266,12 @@ class StageWork:
         given = noise if isinstance(method, DecidingMethod) and method.needs_noise else None
         groups = []
         for position, (x, _) in enumerate(self._list_positions(roundtrip, planes)):
-            details = self._forward(roundtrip, x, roundtrip.level).details
-            for rule, bands in zip(self._list_rules(roundtrip), details, strict=True):
+            rules = self._list_rules(roundtrip)
+            for level, split in self._forward(roundtrip, x, roundtrip.level, position).walk():
+                rule = rules[level - 1]
                 looks = {
-                    key: self._look_at_band(roundtrip, rule, key, band, position)
-                    for key, band in bands.items()
+                    key: self._look_at_band(roundtrip, rule, key, band, split.position)
+                    for key, band in split.bands.items()
                     if rule.method is not None and rule.find_weight(key) != 0 and 0 not in band.shape
                 }
                 groups += [looks] if looks else []
@@ -251,12 +288,15 @@ class StageWork:
         margin = roundtrip.margin if roundtrip.stage.form == "undecimated" else 0
         margins = [margin if axis in roundtrip.axes else 0 for axis in range(len(self.space))]
         yield planes, self._move_edges(planes, margins)
-        steps = [min(SPIN, length - 1) for length in self.space]
-        if roundtrip.stage.form == "spun" and any(steps):
-            moved = planes
-            for axis, step in enumerate(steps, self.before):
-                moved = extend_array(moved, axis, "reflect", step, 0)
-            yield moved, self._move_edges(planes, steps)
+        steps = roundtrip.choose_steps(self.space)
+        if any(steps):
+            yield self._extend(planes, choose_margins(steps)), self._move_edges(planes, steps)
+
+    def _extend(self, x: Any, margins: Sequence[tuple[int, int]]) -> Any:
+        """Return an array with more samples before and behind each axis of space, mirrored."""
+        for axis, (before, behind) in enumerate(margins, self.before):
+            x = extend_array(x, axis, "reflect", before, behind)
+        return x
 
     def _move_edges(self, planes: Any, steps: Sequence[int]) -> list[Edges]:
         """Return where the chunks of planes are in an array with some samples more before each axis of space."""
@@ -285,32 +325,45 @@ class StageWork:
         self, roundtrip: Roundtrip, x: Any, edges: Sequence[Edges], position: int, noise: Any, statistic: Any
     ) -> Any:
         """Draw the way there and back, for one position of the image."""
-        way = self._forward(roundtrip, x, roundtrip.level)
-        approximation, details = way.approximation, []
-        for rule, bands in zip(self._list_rules(roundtrip), way.details, strict=True):
-            has_parents = rule.takes_parent and rule.level < len(way.details)
-            parents = way.details[rule.level] if has_parents else {}
-            if any(rule.weights):
-                looks = {
-                    key: self._shrink(roundtrip, rule, key, band, parents.get(key), position)
-                    for key, band in bands.items()
-                }
-                bands = draw_bundle(looks, "shrunk", [noise, statistic]).list_bands()
-            details.append(bands)
+        split = self._forward(roundtrip, x, roundtrip.level, position)
+        return self._undo(roundtrip, split, edges, self._list_rules(roundtrip), [noise, statistic])
+
+    def _undo(
+        self,
+        roundtrip: Roundtrip,
+        split: _Split,
+        edges: Sequence[Edges],
+        rules: Sequence[LevelRule],
+        found: Sequence[Any],
+    ) -> Any:
+        """Draw the way back from a level, with bands that have shrunk; `edges` are those of the result."""
+        rule, below, approximation = rules[0], split.below, split.approximation
+        bands = split.bands
+        if any(rule.weights):
+            parents = below[0][0].bands if rule.takes_parent and below else {}
+            looks = {
+                key: self._shrink(roundtrip, rule, key, band, parents.get(key), split.position)
+                for key, band in bands.items()
+            }
+            bands = draw_bundle(looks, "shrunk", found).list_bands()
         for spatial in roundtrip.stage.filters:
-            if spatial.at == "approximation":
+            if spatial.at == "approximation" and not below:
                 approximation = self._filter(approximation, [spatial])
-            elif spatial.at == "details":
-                for level, bands in enumerate(details, 1):
-                    if spatial.levels is None or level in spatial.levels:
-                        looks = {key: self._look_through(spatial, band) for key, band in bands.items()}
-                        details[level - 1] = draw_bundle(looks, "filtered").list_bands()
+            elif spatial.at == "details" and (spatial.levels is None or rule.level in spatial.levels):
+                looks = {key: self._look_through(spatial, band) for key, band in bands.items()}
+                bands = draw_bundle(looks, "filtered").list_bands()
+        if len(below) == 1:
+            approximation = self._undo(roundtrip, below[0][0], below[0][0].edges, rules[1:], found)
+        elif below:
+            blocks = self._make_blocks(approximation)
+            results = [
+                self._undo(roundtrip, own, self._move_edges(approximation, steps), rules[1:], found)
+                for own, steps in below
+            ]
+            approximation = draw_array(blocks.map(average, *results), "averaged")
         engine = DaskEngine(self.engine, joins=False)
         inverse: Any = engine.stationary_inverse if roundtrip.stage.form == "undecimated" else engine.inverse
-        goals = [edges, *way.edges[1:]]
-        for plan, bands, goal in reversed(list(zip(way.plans, details, goals, strict=True))):
-            approximation = inverse(plan, {"a" * len(roundtrip.axes): approximation, **bands}, goal)
-        return approximation
+        return inverse(split.plan, {"a" * len(roundtrip.axes): approximation, **bands}, edges)
 
     def _shrink(
         self, roundtrip: Roundtrip, rule: LevelRule, key: str, band: Any, parent: Any, position: int
@@ -327,26 +380,40 @@ class StageWork:
             sources.append((parent, windows))
         return blocks.map(BandShrink(len(self.space), self.engine, rule, key, position), *sources)
 
-    def _forward(self, roundtrip: Roundtrip, x: Any, levels: int) -> _Way:
+    def _forward(self, roundtrip: Roundtrip, x: Any, levels: int, position: int = 0) -> _Split:
         """Draw the way there, level by level."""
-        axes = tuple(axis + self.before for axis in roundtrip.axes)
-        engine = DaskEngine(self.engine, joins=False)
-        between = [spatial for spatial in roundtrip.stage.filters if spatial.at == "between"]
-        plans: Sequence[Any]
         if roundtrip.stage.form == "undecimated":
-            for axis in axes:
-                x = extend_array(x, axis, "reflect", roundtrip.margin, roundtrip.margin)
-            shape = tuple(x.shape)
-            plans = [stationary_plan(shape, axes, roundtrip.wavelets, number) for number in range(1, levels + 1)]
+            margins = [roundtrip.margin if axis in roundtrip.axes else 0 for axis in range(len(self.space))]
+            x = self._extend(x, [(margin, margin) for margin in margins])
+        return self._split(roundtrip, x, 1, levels, position)
+
+    def _split(self, roundtrip: Roundtrip, x: Any, level: int, levels: int, position: int) -> _Split:
+        """Draw a level and those below it."""
+        shape, axes = tuple(x.shape), tuple(axis + self.before for axis in roundtrip.axes)
+        plan: Any
+        if roundtrip.stage.form == "undecimated":
+            plan = stationary_plan(shape, axes, roundtrip.wavelets, level)
         else:
-            plans = transform_plan(tuple(x.shape), axes, roundtrip.wavelets, roundtrip.modes, levels).levels
-        details, edges = [], []
-        for plan in plans:
-            edges.append(find_grid(x).edges)
-            bands = engine.split(plan, x).list_bands()
-            x = self._filter(bands.pop("a" * len(axes)), between)
-            details.append(bands)
-        return _Way(plans, details, x, edges)
+            plan = transform_plan(shape, axes, roundtrip.wavelets, roundtrip.modes, 1).levels[0]
+        bands = DaskEngine(self.engine, joins=False).split(plan, x).list_bands()
+        between = [spatial for spatial in roundtrip.stage.filters if spatial.at == "between"]
+        rest = self._filter(bands.pop("a" * len(axes)), between)
+        steps = roundtrip.choose_steps(tuple(rest.shape)[self.before :], level + 1)
+        moved: list[tuple[Any, tuple[int, ...]]] = []
+        if level < levels and any(steps):
+            whole = draw_array(self._make_blocks(rest).map(average, rest), "approximation")
+            margins = choose_margins(steps)
+            moved = [
+                (self._extend(whole, [(0, sum(own)) for own in margins]), (0,) * len(steps)),
+                (self._extend(whole, margins), steps),
+            ]
+        elif level < levels:
+            moved = [(rest, (0,) * len(steps))]
+        below = [
+            (self._split(roundtrip, own, level + 1, levels, position + (number << level)), begin)
+            for number, (own, begin) in enumerate(moved)
+        ]
+        return _Split(plan, find_grid(x).edges, position, bands, rest, below)
 
     def _run_guided(self, stage: Denoise, planes: Any, guess: Any, findings: Findings, model: Any) -> Any:
         """Draw the second step of a method whose result is a guide."""
@@ -394,7 +461,8 @@ class StageWork:
         """Return the chunks of an array; for those of a band, with what lies around them and has a say."""
         reaches = [Reach(0, 0)] * len(self.space)
         if rule is not None and roundtrip is not None:
-            half = rule.window // 2
+            # parents of so many are those of the inner ones, and those beside these
+            half = max(rule.window // 2, 3 if rule.takes_parent else 0)
             for axis in roundtrip.axes:
                 # from an even one on, so that parents stay theirs
                 reaches[axis] = Reach(half, half, 2)
@@ -402,12 +470,12 @@ class StageWork:
 
 
 def _find_parents(window: Window, length: int, shift: int) -> Window:
-    """Return the window of the parents of coefficients along one axis."""
+    """Return the window of the parents of coefficients along one axis, and of one more, which is beside the last."""
     ((start, stop),) = window
     if length == 0 or start == stop:
         return ((0, 0),)
     first = min(start // 2, length - 1)
-    return ((first, max(min((stop - 1 + shift) // 2 + 1, length), first + 1)),)
+    return ((first, max(min((stop - 1 + shift) // 2 + 2, length), first + 1)),)
 
 
 def _find_samples(search: NoiseSearch, axis: int, begin: int, end: int) -> Window:

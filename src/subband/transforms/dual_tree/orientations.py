@@ -15,7 +15,7 @@ from typing import Any
 from subband.arrays import concatenate, flip, rearrange
 from subband.typing import Bands
 
-__all__ = ["ORIENTATIONS", "combine", "separate"]
+__all__ = ["ORIENTATIONS", "combine", "separate", "take_trees"]
 
 
 def _list_keys(bands: Sequence[str]) -> tuple[str, ...]:
@@ -75,17 +75,37 @@ def separate(parts: Mapping[str, tuple[Any, Any]], axes: Sequence[int]) -> Bands
     count = len(axes)
     bands: Bands = {}
     for band in dict.fromkeys(key[:count] for key in parts):
-        own = [(_list_weights(key[count:]), pair) for key, pair in parts.items() if key.startswith(band)]
-        # the weights are those of a rotation, which its transpose undoes
-        corners = [
-            _sum(
-                [(real[corner] or imaginary[corner]) for (real, imaginary), _ in own],
-                [pair[0 if real[corner] else 1] for (real, _), pair in own],
-            )
-            for corner in range(2**count)
-        ]
+        own = {key: pair for key, pair in parts.items() if key.startswith(band)}
+        corners = [take_trees(own, sides) for sides in _list_sides(count)]
         bands[band] = _join_corners(corners, axes, band)
     return bands
+
+
+def take_trees(parts: Mapping[str, tuple[Any, Any]], sides: Sequence[int]) -> Any:
+    """Return the real coefficients of one tree along each axis, the first or the second: 0 or 1.
+
+    Parameters
+    ----------
+    parts : mapping of str to pair of arrays
+        The complex bands that have the same letters, each with its signs.
+    sides : sequence of int
+        Which tree, along each axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> parts = combine({"d": np.array([5.0, 7.0, 6.0, 4.0])}, (0,))
+    >>> take_trees(parts, (0,)), take_trees(parts, (1,))
+    (array([4., 6.]), array([5., 7.]))
+    """
+    corner = sum(2**axis for axis, side in enumerate(reversed(sides)) if side)
+    # the weights are those of a rotation, which its transpose undoes
+    weights, arrays = [], []
+    for key, pair in parts.items():
+        real, imaginary = (numbers[corner] for numbers in _list_weights(key[len(sides) :]))
+        weights.append(real or imaginary)
+        arrays.append(pair[0 if real else 1])
+    return _sum(weights, arrays)
 
 
 def _list_sides(count: int) -> Iterator[tuple[int, ...]]:

@@ -59,7 +59,7 @@ def test_methods(method, sigma):
 @pytest.mark.parametrize("form", ["decimated", "undecimated"])
 def test_noise_is_measured_where_pixels_are_known(form):
     x = PICTURE.copy()
-    x[:, 60:] *= 7
+    x[:, 60:] *= 0.2
     known = np.ones(x.shape, bool)
     known[:, 60:] = False
     chain = Enhancer(Denoise("visu", "db2", level=1, form=form))
@@ -67,7 +67,7 @@ def test_noise_is_measured_where_pixels_are_known(form):
     lazy = da.from_array(x, (50, 40))
     sure, unsure = (float(measure_noise(chain, lazy, mask=mask)) for mask in (known, None))
     assert 9 < sure < 11
-    assert unsure > 15
+    assert unsure < 5
 
 
 def test_noise_is_that_of_all_if_every_coefficient_touches_a_gap():

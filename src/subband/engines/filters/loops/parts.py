@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from subband.compiled.compiling import pointed
-from subband.engines.cpu.loops import OPTIONS, shift
-from subband.engines.filters.loops.calls import add_scaled_run, cast_like, copy_run, reflect, scale_run
+import numba as nb
 
-__all__ = ["blend_part"]
+from subband.compiled.compiling import pointed
+from subband.engines.cpu.loops import OPTIONS, keep_apart, shift
+from subband.engines.filters.loops.calls import add_scaled_run, cast_like, copy_run, reflect, scale_run, stand_alone
+
+__all__ = ["average_shifts", "blend_part"]
 
 
 @pointed(**OPTIONS)
@@ -37,3 +39,26 @@ def blend_part(out, x, _y, numbers, sizes, task):
             value = weight * line[reflect(first + k, width)]
             goal[k] = goal[k] + value if add else value
             k = end if k + 1 == begin else k + 1
+
+
+@nb.njit(**OPTIONS)
+def _average_runs(y, a, b, half, n):
+    stand_alone()
+    keep_apart()
+    for k in range(n):
+        y[k] = half * (a[k] + b[k])
+
+
+@pointed(**OPTIONS)
+def average_shifts(out, x, y, _numbers, sizes, task):
+    """Write the mean of the beginning of some planes and of a part of others.
+
+    Sizes: three of a plane of either, three of the result, and where the part begins in the others.
+    """
+    half, n = cast_like(x, 0.5), task[4] - task[3]
+    plane, z = task[0] // sizes[6], task[0] % sizes[6]
+    for row in range(task[1], task[2]):
+        first = ((plane * sizes[0] + z) * sizes[1] + row) * sizes[2] + task[3]
+        other = ((plane * sizes[3] + z + sizes[9]) * sizes[4] + row + sizes[10]) * sizes[5] + sizes[11] + task[3]
+        goal = shift(out, (task[0] * sizes[7] + row) * sizes[8] + task[3])
+        _average_runs(goal, shift(x, first), shift(y, other), half, n)

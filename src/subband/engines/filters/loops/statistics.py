@@ -14,14 +14,14 @@ from subband.engines.cpu.loops import OPTIONS, data, keep, keep_apart, shift
 from subband.engines.filters.constants import MAGNITUDE_SHIFT, MAGNITUDES
 from subband.engines.filters.loops.calls import stand_alone
 
-__all__ = ["collect_magnitudes", "count_magnitudes", "count_risk", "sum_squares"]
+__all__ = ["collect_magnitudes", "count_magnitudes", "count_risk", "read_bits", "sum_squares"]
 
 #: Samples whose bins are found in one go.
 _BLOCK = 1024
 
 
 @intrinsic
-def _read_bits(typingctx, value):
+def read_bits(typingctx, value):
     """Return the bits of a float32; those of larger positive numbers are larger."""
 
     def codegen(context, builder, signature, args):
@@ -52,7 +52,7 @@ def _find_bins(y, x, n):
     stand_alone()
     keep_apart()
     for k in range(n):
-        y[k] = _read_bits(np.float32(abs(x[k]))) >> MAGNITUDE_SHIFT
+        y[k] = read_bits(np.float32(abs(x[k]))) >> MAGNITUDE_SHIFT
 
 
 @pointed(**OPTIONS)

@@ -12,7 +12,7 @@ import numpy as np
 
 from subband.compiled.compiling import pointed
 from subband.engines.cpu.loops import OPTIONS, data, keep, keep_apart, make_room, round_up, shift
-from subband.engines.filters.loops.calls import add_run, cast_like, copy_run, mirror, stand_alone
+from subband.engines.filters.loops.calls import add_run, cast_like, copy_run, mirror, scale_run, stand_alone
 
 __all__ = ["count_neighbours", "scale_neighbours", "shrink_bivariate"]
 
@@ -26,6 +26,23 @@ def _add_seven(y, a, b, c, d, e, f, g, n):
     keep_apart()
     for k in range(n):
         y[k] = ((a[k] + b[k]) + (c[k] + d[k])) + ((e[k] + f[k]) + g[k])
+
+
+@nb.njit(**OPTIONS)
+def _add_three(y, a, b, c, n):
+    stand_alone()
+    keep_apart()
+    for k in range(n):
+        y[k] = (a[k] + b[k]) + c[k]
+
+
+@nb.njit(**OPTIONS)
+def _add_three_squares(y, a, b, c, factor, n):
+    stand_alone()
+    keep_apart()
+    for k in range(n):
+        u, v, w = a[k] * factor, b[k] * factor, c[k] * factor
+        y[k] = (u * u + v * v) + w * w
 
 
 # --- The ring of rows. ---
@@ -80,13 +97,32 @@ def _add_rows(scratch, pitch, tall, n):
 
 
 @nb.njit(**OPTIONS)
+def _add_near(goal, scratch, pitch, row, tall, small, n):
+    """Write the sums down the middle rows of the ring around `row`."""
+    first = row - small // 2
+    a, b = shift(scratch, first % tall * pitch), shift(scratch, (first + 1) % tall * pitch)
+    if small == 3:
+        _add_three(goal, a, b, shift(scratch, (first + 2) % tall * pitch), n)
+        return
+    copy_run(goal, a, n)
+    for k in range(1, small):
+        add_run(goal, shift(scratch, (first + k) % tall * pitch), n)
+
+
+@nb.njit(**OPTIONS)
 def _add_columns(scratch, pitch, tall, window, n):
     """Write the sums along the row of sums of columns behind it, and return where."""
     column, goal = shift(scratch, tall * pitch), shift(scratch, (tall + 1) * pitch)
+    _add_middle(goal, column, window, n)
+    return goal
+
+
+@nb.njit(**OPTIONS)
+def _add_middle(goal, column, window, n):
+    """Write the sums of so many sums of columns."""
     copy_run(goal, column, n)
     for k in range(1, window):
         add_run(goal, shift(column, k), n)
-    return goal
 
 
 # --- Bivariate shrinkage. ---
@@ -107,15 +143,8 @@ def _hold(index, length):
 
 
 @nb.njit(**OPTIONS)
-def _load_parents(y, line, parent, ratio, width, c0, n, offset, scale):
-    """Write the squares of the parents of `n` coefficients, and return where they begin."""
-    stand_alone()
-    first = (c0 + offset) // scale
-    count = (c0 + n - 1 + offset) // scale - first + 1
-    low, high = _hold(first, width), _hold(first + count - 1, width)
-    begin = _hold(low - first, count)
-    end = begin + high - low + 1
-    _square(shift(line, begin), shift(parent, low), ratio, end - begin)
+def _spread_parents(y, line, begin, end, first, count, c0, n, offset, scale):
+    """Write what parents have for each of `n` coefficients, and return where that begins; held at the ends."""
     for k in range(begin):
         line[k] = line[begin]
     for k in range(end, count):
@@ -132,81 +161,175 @@ def _load_parents(y, line, parent, ratio, width, c0, n, offset, scale):
 
 
 @nb.njit(**OPTIONS)
-def _shrink(v, energy, above, inverse, mean, bound, root, least, most, one):
-    u = v * inverse
-    signal = max(bound, energy * mean - one)
-    # below the least everything goes, above the most everything stays; infinity times zero, which is neither, counts as
-    # the least, because a comparison with it fails
-    product = min(most, max(least, signal * (u * u + above)))
-    return v * max(one - root / np.sqrt(product), one - one)
+def _load_parents(own, around, scratch, pitch, parent, ratio, sizes, z, row, c0, n):
+    """Write the squares of the parents of `n` coefficients, and the sums around them; return where they begin."""
+    stand_alone()
+    depth, height, width, axes = sizes[4], sizes[5], sizes[6], sizes[3]
+    offset, scale, near = sizes[8], sizes[9], sizes[10]
+    first = (c0 + offset) // scale
+    count = (c0 + n - 1 + offset) // scale - first + 1
+    low, high = _hold(first, width), _hold(first + count - 1, width)
+    begin = _hold(low - first, count)
+    held = high - low + 1
+    squares, spare, sums = scratch, shift(scratch, pitch), shift(scratch, 2 * pitch)
+    reach, wide, start = near // 2, held + near - 1, low - near // 2
+    inner, outer = max(0, -start), min(wide, width - start)
+    tall, deep = reach if axes > 1 else 0, reach if axes > 2 else 0
+    line = shift(parent, start + inner)
+    if near == 3 and axes == 2:
+        a, b, c = mirror(row - 1, height) * width, row * width, mirror(row + 1, height) * width
+        _add_three_squares(shift(squares, inner), shift(line, a), shift(line, b), shift(line, c), ratio, outer - inner)
+    else:
+        for step in range(-deep, deep + 1):
+            for away in range(-tall, tall + 1):
+                other = shift(line, (mirror(z + step, depth) * height + mirror(row + away, height)) * width)
+                if step == -deep and away == -tall:
+                    _square(shift(squares, inner), other, ratio, outer - inner)
+                else:
+                    _square(spare, other, ratio, outer - inner)
+                    add_run(shift(squares, inner), spare, outer - inner)
+    for k in range(inner):
+        squares[k] = squares[mirror(start + k, width) - start]
+    for k in range(outer, wide):
+        squares[k] = squares[mirror(start + k, width) - start]
+    goal = shift(sums, begin)
+    if near == 3:
+        _add_three(goal, squares, shift(squares, 1), shift(squares, 2), held)
+    else:
+        copy_run(goal, squares, held)
+        for k in range(1, near):
+            add_run(goal, shift(squares, k), held)
+    at = _spread_parents(around, sums, begin, begin + held, first, count, c0, n, offset, scale)
+    _square(shift(sums, begin), shift(parent, (z * height + row) * width + low), ratio, held)
+    _spread_parents(own, sums, begin, begin + held, first, count, c0, n, offset, scale)
+    return at
 
 
 @nb.njit(**OPTIONS)
-def _shrink_row(y, v, energy, above, inverse, mean, bound, root, least, most, one, n):
+def _find_factor(energy, near, own, parent, above, p):
+    zero, most = p[11], p[10]
+    # what is not a number counts as nothing, because a comparison with it fails
+    signal = min(most, max(zero, energy * p[0] + above * p[1] - p[5]))
+    over = min(most, parent)
+    below = (signal + p[6]) * (over + p[9])
+    x = min(most, near * p[3]) * p[4] * np.sqrt((min(most, own) + p[7]) * signal * ((over + p[8]) * below))
+    return x / (x + below)
+
+
+@nb.njit(**OPTIONS)
+def _find_factors(y, energy, near, own, parent, above, p, n):
     stand_alone()
     keep_apart()
     for k in range(n):
-        y[k] = _shrink(v[k], energy[k], above[k], inverse, mean, bound, root, least, most, one)
+        y[k] = _find_factor(energy[k], near[k], own[k], parent[k], above[k], p)
 
 
 @nb.njit(**OPTIONS)
-def _shrink_by_seven(y, v, c, above, inverse, mean, bound, root, least, most, one, n):
-    """Shrink a row and sum seven columns for each coefficient, so that loading and computing go on at the same time."""
+def _shrink_by_seven(y, v, c, d, inverse, parent, above, p, n):
+    """Sum columns for each coefficient, so that loading and computing go on at the same time."""
     stand_alone()
     keep_apart()
     for k in range(n):
         energy = ((c[k] + c[k + 1]) + (c[k + 2] + c[k + 3])) + ((c[k + 4] + c[k + 5]) + c[k + 6])
-        y[k] = _shrink(v[k], energy, above[k], inverse, mean, bound, root, least, most, one)
+        near = (d[k + 2] + d[k + 3]) + d[k + 4]
+        u = v[k] * inverse
+        y[k] = v[k] * _find_factor(energy, near, u * u, parent[k], above[k], p)
+
+
+@nb.njit(**OPTIONS)
+def _find_factors_by_seven(y, c, d, own, parent, above, p, first, n):
+    """Find the last factors of a row, which are fewer than a vector has lanes for."""
+    stand_alone()
+    keep_apart()
+    for k in range(first, n):
+        energy = ((c[k] + c[k + 1]) + (c[k + 2] + c[k + 3])) + ((c[k + 4] + c[k + 5]) + c[k + 6])
+        near = (d[k + 2] + d[k + 3]) + d[k + 4]
+        y[k] = _find_factor(energy, near, own[k], parent[k], above[k], p)
+
+
+@nb.njit(**OPTIONS)
+def _multiply(y, v, factors, first, n):
+    stand_alone()
+    keep_apart()
+    for k in range(first, n):
+        y[k] = v[k] * factors[k]
 
 
 @pointed(**OPTIONS)
 def shrink_bivariate(out, x, parent, numbers, sizes, task):
-    """Shrink coefficients beside their parents and the energy of their neighbourhood.
+    """Shrink coefficients by their energy, by that of their neighbourhood and by that around their parents.
 
-    Sizes: three of the band, axes of space, three of the parent or zeros, window, shift and scale. Numbers: one over
-    the samples of a window, and the root of the formula; then, of each plane, one over the noise, the same for parents,
-    and the least energy of a signal. Where there is no noise, one over it is infinity.
+    Sizes: three of the band, axes of space, three of the parent or zeros, window, shift, scale and the smaller window.
+    Numbers: what sums over the window and around parents are multiplied by, for the signal; one over the samples of the
+    window and of the smaller one; slope, floor, half, own, least, far and most of the formula. Then, of each
+    plane, one over the noise and the same for parents. Where there is no noise, one over it is infinity.
     """
     depth, height, width, axes = sizes[0], sizes[1], sizes[2], sizes[3]
-    window, offset, scale = sizes[7], sizes[8], sizes[9]
+    window, offset, scale, small = sizes[7], sizes[8], sizes[9], sizes[10]
     plane, z = task[0] // depth, task[0] % depth
     r0, r1, c0, n = task[1], task[2], task[3], task[4] - task[3]
     band = shift(x, plane * depth * height * width)
     goal = shift(out, task[0] * height * width + c0)
-    own = shift(numbers, 2 + 3 * plane)
-    if np.isinf(own[0]):
+    noise = shift(numbers, 11 + 2 * plane)
+    if np.isinf(noise[0]):
         for row in range(r0, r1):
             copy_run(shift(goal, row * width), shift(band, (z * height + row) * width + c0), n)
         return
-    inverse, ratio, bound = cast_like(x, own[0]), cast_like(x, own[1]), cast_like(x, own[2])
-    one, least, most = cast_like(x, 1.0), cast_like(x, 1e-6), cast_like(x, 1e37)
-    mean, root = cast_like(x, numbers[0]), cast_like(x, numbers[1])
+    inverse, ratio = cast_like(x, noise[0]), cast_like(x, noise[1])
+    zero = cast_like(x, 0.0)
     tall, pitch = window if axes > 1 else 1, (n + 2 * window + 79) // 16 * 16
-    room = make_room(x, (tall + 6) * pitch)
+    room = make_room(x, (tall + 14) * pitch)
     scratch = data(room)
-    line, pairs = shift(scratch, (tall + 2) * pitch), shift(scratch, (tall + 3) * pitch)
-    for k in range(n):
-        pairs[k] = one - one
+    fixed = shift(scratch, (tall + 13) * pitch)
+    for k in range(11):
+        fixed[k] = cast_like(x, numbers[k])
+    fixed[11] = zero
+    sums = shift(scratch, (tall + 3) * pitch)
+    pairs, rest = shift(scratch, (tall + 4) * pitch), shift(scratch, (tall + 6) * pitch)
+    spare, squares = shift(scratch, (tall + 8) * pitch), shift(scratch, (tall + 11) * pitch)
+    factors = shift(scratch, (tall + 12) * pitch)
+    for k in range(round_up(n)):
+        rest[k] = zero
     begin, before = 0, -1
     for row in range(r0 - tall + 1, r1):
         _load_row(scratch, pitch, band, inverse, sizes, z, row, c0, n, window)
         if row < r0:
             continue
         _add_rows(scratch, pitch, tall, round_up(n + window - 1))
+        columns = shift(scratch, tall * pitch)
+        nearest = columns
+        if small < window and axes > 1:
+            nearest = shift(scratch, (tall + 2) * pitch)
+            _add_near(nearest, scratch, pitch, row, tall, small, round_up(n + window - 1))
         if sizes[6]:
             slices = _hold((z + offset) // scale, sizes[4]) if axes > 2 else 0
             lines = _hold((row + offset) // scale, sizes[5]) if axes > 1 else 0
-            start = ((plane * sizes[4] + slices) * sizes[5] + lines) * sizes[6]
-            if start != before:
-                begin = _load_parents(pairs, line, shift(parent, start), ratio, sizes[6], c0, n, offset, scale)
-                before = start
-        v, y, above = shift(band, (z * height + row) * width + c0), shift(goal, row * width), shift(pairs, begin)
-        if window == 7:
-            columns = shift(scratch, tall * pitch)
-            _shrink_by_seven(y, v, columns, above, inverse, mean, bound, root, least, most, one, n)
+            number = slices * sizes[5] + lines
+            if number != before:
+                above = shift(parent, plane * sizes[4] * sizes[5] * sizes[6])
+                begin = _load_parents(pairs, rest, spare, pitch, above, ratio, sizes, slices, lines, c0, n)
+                before = number
+        v = shift(band, (z * height + row) * width + c0)
+        own = shift(scratch, row % tall * pitch + window // 2)
+        if axes > 2:
+            own = squares
+            _square(own, v, inverse, n)
+        y, done, wide = shift(goal, row * width), 0, round_up(n)
+        parents, above = shift(pairs, begin), shift(rest, begin)
+        if window == 7 and small == 3 and sizes[6]:
+            done = n // 16 * 16
+            _shrink_by_seven(y, v, columns, nearest, inverse, parents, above, fixed, done)
+            if done < n:
+                _find_factors_by_seven(factors, columns, nearest, own, parents, above, fixed, done, wide)
         else:
-            energy = _add_columns(scratch, pitch, tall, window, round_up(n))
-            _shrink_row(y, v, energy, above, inverse, mean, bound, root, least, most, one, n)
+            # runs in the scratch memory may be longer than is needed, so that no end is computed number by number
+            energy = _add_columns(scratch, pitch, tall, window, wide)
+            _add_middle(sums, shift(nearest, (window - small) // 2), small, wide)
+            if not sizes[6]:
+                scale_run(pairs, energy, fixed[2], wide)
+            _find_factors(factors, energy, sums, own, parents, above, fixed, wide)
+        if done < n:
+            _multiply(y, v, factors, done, n)
     keep(room)
 
 

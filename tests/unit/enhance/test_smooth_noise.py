@@ -1,0 +1,144 @@
+"""Noise that nobody tells is measured where there is little else: in flat images, ramps and photographs."""
+
+import numpy as np
+import pytest
+
+import subband
+from subband.data import aero, ascent, camera, photograph
+from subband.engines import get_engine
+from subband.engines.filters import find_filters
+from subband.enhance import Denoise, Enhancer, find_noise
+from subband.enhance.program import prepare_program
+from subband.enhance.roundtrip import Roundtrip
+from subband.enhance.shrinking import cut_finest, measure_planes
+
+ENGINE = get_engine("cpu")
+FILTERS = find_filters(ENGINE)
+
+
+def read_sample(name):
+    library = pytest.importorskip("skimage.data", reason="scikit-image has the picture: pip install scikit-image")
+    return getattr(library, name)().astype(np.float64)
+
+
+#: Images, and how much of the noise measured in them may be texture, at a sigma of 3.
+IMAGES = {
+    "flat": (lambda: np.full((256, 256), 100.0), 0.02),
+    "ramp": (lambda: np.add.outer(np.arange(300.0), np.arange(400.0)) / 3, 0.02),
+    "camera": (lambda: camera().astype(np.float64), 0.04),
+    "ascent": (lambda: ascent().astype(np.float64), 0.04),
+    "aero": (lambda: aero().astype(np.float64), 0.04),
+    "photograph": (lambda: photograph()[..., 1].astype(np.float64), 0.05),
+    "coins": (lambda: read_sample("coins"), 0.06),
+    "brick": (lambda: read_sample("brick"), 0.04),
+    # blades everywhere, so that there is little else
+    "grass": (lambda: read_sample("grass"), 0.25),
+}
+
+
+def measure(planes, stage=None, mask=None):
+    """Return the noise of each plane, as a stage measures it."""
+    roundtrip = Roundtrip(stage or Denoise(level=1, form="decimated"), planes.shape, ENGINE, FILTERS)
+    return measure_planes(FILTERS, roundtrip.forward(planes.astype(np.float32)), mask)
+
+
+def find_own(name, clean):
+    return 0.0 if name in ("flat", "ramp") else find_noise(clean).sigma
+
+
+@pytest.mark.parametrize("sigma", [3, 10, 30])
+@pytest.mark.parametrize("name", IMAGES)
+def test_noise_of_images(name, sigma):
+    make, most = IMAGES[name]
+    clean = make()
+    noisy = clean + np.random.default_rng(1).normal(0, sigma, clean.shape)
+    (found,) = measure(noisy[np.newaxis])
+    assert found == pytest.approx(np.hypot(sigma, find_own(name, clean)), rel=most)
+
+
+@pytest.mark.parametrize("sigma", [10, 30])
+@pytest.mark.parametrize("name", ["camera", "ascent", "photograph", "coins", "brick"])
+def test_blind_is_as_good_as_told(name, sigma):
+    clean = IMAGES[name][0]()
+    noisy = (clean + np.random.default_rng(1).normal(0, sigma, clean.shape)).astype(np.float32)
+    blind, told = (subband.psnr(subband.denoise(noisy, each), clean, peak=255) for each in (None, sigma))
+    assert blind > told - 0.1
+
+
+@pytest.mark.parametrize("form", ["decimated", "spun", "undecimated", "dual-tree"])
+@pytest.mark.parametrize("wavelet", ["haar", "db4", "cdf53", "cdf97"])
+@pytest.mark.parametrize("shape", [(256, 300), (60, 64, 68)])
+def test_white_noise_is_neither_weaker_nor_stronger(shape, wavelet, form):
+    """The choice of cells is independent of their noise, at borders too and where a form has every position."""
+    if form == "dual-tree" and not wavelet.startswith("cdf"):
+        pytest.skip("the dual tree begins with symmetric filters of odd length")
+    noise = np.random.default_rng(2).normal(0, 5, (6, *shape))
+    assert measure(noise, Denoise(wavelet=wavelet, level=1, form=form)).mean() == pytest.approx(5, rel=0.012)
+
+
+@pytest.mark.parametrize("shape", [(500,), (1, 500), (20, 20), (9, 7, 8)])
+def test_without_cells_noise_is_the_median(shape):
+    """A signal has no other bands, and few cells say little."""
+    noise = np.random.default_rng(3).normal(0, 5, (1, *shape))
+    stage = Denoise(level=1)
+    roundtrip = Roundtrip(stage, noise.shape, ENGINE, FILTERS)
+    coefficients = roundtrip.forward(noise)
+    key = "d" * len(roundtrip.axes)
+    band = coefficients.details[0][key]
+    assert cut_finest(roundtrip, band.shape[1:]) is None
+    gain = subband.enhance.noise.combine_gains(roundtrip.wavelets, 1, key)
+    np.testing.assert_array_equal(measure_planes(FILTERS, coefficients), FILTERS.measure_median(band, gain))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+@pytest.mark.parametrize("level", [0, 255])
+def test_what_was_saturated_does_not_count(level, share):
+    clean = np.full((300, 400), 120.0)
+    noise = np.random.default_rng(4).normal(0, 4, clean.shape)
+    clean[: int(share * 300)] = -100 if level == 0 else 400
+    stored = np.clip(np.round(clean + noise), 0, 255).astype(np.uint8)
+    program = prepare_program(Enhancer(), stored.shape, 1, ENGINE)
+    (found,) = program.find_noise(stored[..., np.newaxis])
+    assert found == pytest.approx(np.hypot(4, 12**-0.5), rel=0.035)
+
+
+@pytest.mark.parametrize("level", [0, 255])
+@pytest.mark.parametrize("share", [0.1, 0.2])
+def test_where_noise_was_clipped_it_is_not_believed(level, share):
+    """Half of the noise is left where the brightness is that of black or white."""
+    rows = np.linspace(60, 190, 300)
+    rows[: int(share * 300)] = level
+    noisy = rows[:, np.newaxis] + np.random.default_rng(5).normal(0, 8, (300, 400))
+    stored = np.clip(np.round(noisy), 0, 255)
+    (found,) = measure(stored[np.newaxis])
+    assert found == pytest.approx(8, rel=0.04)
+
+
+def test_noise_of_what_is_constant_is_none():
+    assert measure(np.full((1, 64, 64), 8.0)).tolist() == pytest.approx([0], abs=1e-4)
+    assert measure(np.zeros((2, 64, 64))).tolist() == [0, 0]
+
+
+def test_noise_where_a_mask_counts():
+    noise = np.random.default_rng(6).normal(0, 5, (1, 200, 260))
+    noise[:, :, 130:] /= 5
+    mask = np.ones((200, 260), bool)
+    mask[:, 130:] = False
+    assert measure(noise, mask=mask)[0] == pytest.approx(5, rel=0.03)
+    # gaps so near to each other that no cell is whole
+    lattice = np.ones((200, 260), bool)
+    lattice[::3, ::3] = False
+    np.testing.assert_array_equal(measure(noise, mask=lattice), measure(noise))
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e9])
+def test_units_do_not_matter(unit):
+    noisy = camera()[np.newaxis] + np.random.default_rng(7).normal(0, 5, (1, 512, 512))
+    np.testing.assert_allclose(measure(noisy * unit) / unit, measure(noisy), rtol=1e-5)
+
+
+def test_colours_are_measured_one_by_one():
+    noise = np.random.default_rng(8).normal(0, 1, (3, 128, 160)) * np.array([2.0, 5.0, 9.0])[:, np.newaxis, np.newaxis]
+    together = measure(noise)
+    np.testing.assert_allclose(together, [measure(noise[k : k + 1])[0] for k in range(3)], rtol=1e-6)
+    np.testing.assert_allclose(together, [2, 5, 9], rtol=0.08)
