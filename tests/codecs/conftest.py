@@ -1,3 +1,3 @@
 """Programs that stand beside the tests, and import each other by being started here, are none."""
 
-collect_ignore = ["fuzz.py", "fuzz_vc2.py", "fuzzing.py", "measure_jpeg2000.py", "measure_vc2.py"]
+collect_ignore = ["fuzz.py", "fuzz_vc2.py", "fuzzing.py", "measure_vc2.py"]

@@ -22,8 +22,8 @@ import numpy as np
 
 from subband.bench.figures import BLUE, ORANGE, BarChart, Figure, Panel, draw_bars
 from subband.bench.libraries import load_library
-from subband.bench.tables import Cell, Goal, Report, Sheet, as_record, write_number
-from subband.codecs.jpeg2000 import Times, decode, encode, imread
+from subband.bench.tables import Cell, Goal, Report, Sheet, write_number
+from subband.codecs.jpeg2000 import Times, encode, imread
 from subband.codecs.jpeg2000.colours import split_planes
 from subband.codecs.jpeg2000.components import as_components
 from subband.codecs.jpeg2000.geometry import Rectangle
@@ -41,7 +41,6 @@ __all__ = [
     "RATES",
     "SIZES",
     "Breakdown",
-    "Duel",
     "Quality",
     "check_tile",
     "list_engines",
@@ -49,7 +48,6 @@ __all__ = [
     "load_photographs",
     "make_image",
     "measure_breakdown",
-    "measure_duels",
     "measure_quality",
     "report_quality",
     "report_speed",
@@ -73,12 +71,11 @@ PAPER = {
     2048: (12.312, 1.672, 0.219, 0.625, 0.234, 0.594),
 }
 
-#: What is expected: dB that may be missing, the part of the size that may differ, and speeds beside OpenJPEG's.
-NEAR, CLOSE, ENCODES, DECODES = 0.1, 0.01, 1.0, 0.7
+#: What is expected: dB that may be missing, and the part of the size that may differ.
+NEAR, CLOSE = 0.1, 0.01
 
 _RATE = 2.0
 _LEVELS = 5
-_DUEL_SIZE = 2048
 # Rows and columns of an image whose bands are compared.
 _JUDGED = 1024
 _IMAGES = ("astronaut", "camera", "chelsea", "coffee", "moon", "rocket")
@@ -116,21 +113,6 @@ class Breakdown:
     peer: float | None
     length: int
     psnr: float | None
-
-
-@dataclass(frozen=True)
-class Duel:
-    """One task for us and for OpenJPEG, with the same number of threads."""
-
-    task: str
-    ours: float
-    theirs: float
-    least: float
-
-    @property
-    def speed(self) -> float:
-        """How many times as fast we are."""
-        return self.theirs / self.ours
 
 
 @dataclass(frozen=True)
@@ -302,48 +284,6 @@ def _time(call: Callable[[], object], repeats: int) -> float:
     return min(time_calls(call, 1) for _ in range(repeats))
 
 
-def measure_duels(size: int = _DUEL_SIZE, repeats: int = 5) -> Iterator[Duel]:
-    """Encode and decode one image in colour, lossless and lossy, in turns with OpenJPEG.
-
-    Raises
-    ------
-    MissingExtraError
-        If OpenJPEG is not there to compare with.
-    """
-    peer = load_library("imagecodecs")
-    image, threads = make_image(size), get_threads()
-    lossless, lossy = encode(image), encode(image, rate=_RATE)
-    psnr = _check(image, lossy, peer)
-    if not np.array_equal(imread(io.BytesIO(lossless)), image):
-        raise ArgumentError("the lossless file does not give the image back")
-    tasks: list[tuple[str, Callable[[], object], Callable[[], object], float]] = [
-        (
-            "encode lossless",
-            lambda: encode(image),
-            lambda: peer.jpeg2k_encode(image, reversible=True, numthreads=threads),
-            ENCODES,
-        ),
-        (
-            f"encode at {_RATE:g} bits per pixel",
-            lambda: encode(image, rate=_RATE),
-            lambda: peer.jpeg2k_encode(image, reversible=False, level=psnr, numthreads=threads),
-            ENCODES,
-        ),
-        (
-            "decode lossless",
-            lambda: decode(lossless),
-            lambda: peer.jpeg2k_decode(lossless, numthreads=threads),
-            DECODES,
-        ),
-        ("decode lossy", lambda: decode(lossy), lambda: peer.jpeg2k_decode(lossy, numthreads=threads), DECODES),
-    ]
-    for task, ours, theirs, least in tasks:
-        ours()
-        # in turns, so that a busy machine slows both
-        pairs = [(_time(ours, 1), _time(theirs, 1)) for _ in range(repeats)]
-        yield Duel(task, min(pair[0] for pair in pairs), min(pair[1] for pair in pairs), least)
-
-
 def load_photographs(size: int | None = None) -> dict[str, Array]:
     """Return six photographs of scikit-image, grey and in colour, cut to a square of that size if one is given.
 
@@ -383,8 +323,8 @@ def _encode_with_pillow(image: Array, rate: float) -> bytes:
     return file.getvalue()
 
 
-def report_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> Report:
-    """Make the tables of times."""
+def report_speed(found: Sequence[Breakdown]) -> Report:
+    """Make the table of the stages."""
     columns: dict[str, Cell] = {
         "image": "{.size}²",
         "engine": "{.engine}",
@@ -412,46 +352,21 @@ def report_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> Report:
             texts=2,
         )
     ]
-    goals = []
-    if duels:
-        sheets.append(
-            Sheet.from_records(
-                f"{_DUEL_SIZE}² in colour, seconds",
-                duels,
-                {
-                    "task": "{.task}",
-                    "subband": "{.ours:.3f}",
-                    "OpenJPEG": "{.theirs:.3f}",
-                    "times as fast": "{.speed:.2f}",
-                },
-            )
-        )
-        goals = [
-            Goal(f"{each.task}: at least {each.least:g} times as fast as OpenJPEG", f"{each.speed:.2f} times",
-                 each.speed >= each.least)
-            for each in duels
-        ]  # fmt: skip
-    figures = {"breakdown": list(map(asdict, found)), "duels": [as_record(each, "speed") for each in duels]}
-    return Report(sheets, goals, figures, drawings=_draw_speed(found, duels))
+    return Report(sheets, figures={"breakdown": list(map(asdict, found))}, drawings=_draw_speed(found))
 
 
 def _write_milliseconds(seconds: float | None, digits: int = 1) -> str:
     return write_number(None if seconds is None else 1000 * seconds, digits)
 
 
-def _draw_speed(found: Sequence[Breakdown], duels: Sequence[Duel]) -> dict[str, Figure]:
-    """Draw the stages of encoding, and the speed beside OpenJPEG."""
+def _draw_speed(found: Sequence[Breakdown]) -> dict[str, Figure]:
+    """Draw the stages of encoding."""
     names = [f"{each.size}², {each.engine}" for each in found]
     parts = {
         part: [1e3 * getattr(each.times, part) for each in found] for part in ("transform", "blocks", "rate", "packets")
     }
     chart = BarChart("", "milliseconds", names, parts, is_stacked=True)
-    drawings = {"Parts of encoding": draw_bars("Parts of encoding", chart)}
-    if duels:
-        times = {"subband": [each.ours for each in duels], "OpenJPEG": [each.theirs for each in duels]}
-        chart = BarChart(f"{_DUEL_SIZE}² in colour", "seconds", [each.task for each in duels], times)
-        drawings["Beside OpenJPEG"] = draw_bars("Beside OpenJPEG", chart)
-    return drawings
+    return {"Parts of encoding": draw_bars("Parts of encoding", chart)}
 
 
 def report_quality(found: Sequence[Quality], *, is_whole: bool = True) -> Report:

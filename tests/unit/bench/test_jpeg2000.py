@@ -1,4 +1,4 @@
-"""What is said about the codec: parts of encoding, duels with OpenJPEG, and errors at equal sizes."""
+"""What is said about the codec: parts of encoding, and errors at equal sizes."""
 
 import numpy as np
 import pytest
@@ -21,8 +21,7 @@ def test_breakdown_without_a_peer():
 
 def test_report_of_speed():
     found = [codec.Breakdown(size, "cpu", 0.05, TIMES, 0.001, 0.06, 1000, 40.0) for size in (512, 4096)]
-    duels = [codec.Duel("encode", 0.1, 0.2, 1.0), codec.Duel("decode", 0.1, 0.05, 0.7)]
-    report = codec.report_speed(found, duels)
+    report = codec.report_speed(found)
     assert report.sheets[0].rows[0] == [
         "512²",
         "cpu",
@@ -37,11 +36,10 @@ def test_report_of_speed():
         "578",
     ]
     assert report.sheets[0].rows[1][-2:] == ["", ""]
-    assert [goal.is_met for goal in report.goals] == [True, False]
-    (parts,), (beside,) = (figure.panels[0] for figure in report.drawings.values())
+    assert report.goals == ()
+    ((parts,),) = (figure.panels[0] for figure in report.drawings.values())
     assert parts.is_stacked
     assert parts.series["blocks"] == pytest.approx([30, 30])
-    assert beside.series["OpenJPEG"] == [0.2, 0.05]
 
 
 def test_report_of_quality():

@@ -152,14 +152,15 @@ def jpeg2000(
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Small images only; targets are not judged.")] = False,
 ) -> None:
-    """Measure JPEG 2000 beside OpenJPEG: the stages of encoding, and speed or errors at equal file sizes.
+    """Measure JPEG 2000 beside OpenJPEG and OpenJPH: the stages of encoding, and speed or errors at equal file sizes.
 
     Every file is decoded and checked. The exit code does not depend on the targets.
     """
     from subband.bench import jpeg2000 as codec
 
     part = "jpeg2000 quality" if equal_sizes else "jpeg2000 video" if video else "jpeg2000 speed"
-    outputs.check(part)
+    has_peers = part == "jpeg2000 speed" and codec.load_peer() is not None
+    outputs.check(part, *(["jpeg2000 peers"] if has_peers else []))
     if video:
         from subband.bench import jpeg2000_video as live
 
@@ -177,8 +178,15 @@ def jpeg2000(
         return
     sizes, engines = codec.QUICK_SIZES if quick else codec.SIZES, engine or codec.list_engines()
     breakdown = watch_results(codec.measure_breakdown(sizes, engines), len(sizes) * len(engines))
-    duels = [] if quick or codec.load_peer() is None else watch_results(codec.measure_duels(), 4)
-    outputs.write("How fast JPEG 2000 is", {part: codec.report_speed(breakdown, duels)})
+    reports = {part: codec.report_speed(breakdown)}
+    if has_peers:
+        from subband.bench import jpeg2000_peers as peers
+
+        cases = peers.QUICK_CASES if quick else peers.CASES
+        duels = watch_results(peers.measure_duels(cases), None)
+        window = None if quick else peers.measure_window()
+        reports["jpeg2000 peers"] = peers.report_peers(duels, window)
+    outputs.write("How fast JPEG 2000 is", reports)
 
 
 @app.command()
