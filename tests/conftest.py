@@ -35,9 +35,11 @@ os.environ.setdefault("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
 
 def pytest_configure() -> None:
     """Let tests that end programs do so, and remove compiled kernels that are older than their sources."""
-    # shells start background jobs with SIGINT ignored, and whatever is started from them inherits that
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # shells start background jobs with SIGINT ignored, and nohup ignores SIGHUP; whatever is started inherits that
+    for name, usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
     _remove_stale_kernels()
 
 

@@ -138,10 +138,11 @@ def test_a_page_gets_what_it_sees_then_the_rest(page, small_limit):
 
 @pytest.mark.parametrize("way", ["settings", "cancel", "view"])
 def test_newer_wishes_end_what_is_computed_between_blocks(page, small_limit, monkeypatch, way):
-    computed, gate = [], threading.Semaphore(0)
+    computed, begun, gate = [], threading.Event(), threading.Semaphore(0)
     advance = LargeImage.advance
 
     def watch(image, crop):
+        begun.set()
         assert gate.acquire(timeout=60)
         computed.append(advance(image, crop))
         return computed[-1]
@@ -154,6 +155,8 @@ def test_newer_wishes_end_what_is_computed_between_blocks(page, small_limit, mon
     first = page.wait_frame(accept=lambda frame: "extent" in frame.header)
     assert first.header["is_sketch"]
     assert first.header["left"] == 16
+    # a newer view that comes before it would be shown at once, and missed by who waits for something else
+    assert begun.wait(60)
     if way == "settings":
         number = page.send_settings(filter="soft", level=2, threshold=40)
     elif way == "cancel":
