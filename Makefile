@@ -10,6 +10,10 @@ JOBS ?= 2
 ARGS ?=
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
+# Installs what is not Python's, where that is possible.
+INSTALL_DEBIAN := >/dev/null 2>&1 apt-get update --quiet=2 && \
+	>/dev/null 2>&1 apt-get install --quiet=2 --yes --no-install-recommends
+
 # A machine with a GPU has its own CuPy and Torch, and often no way to install others.
 ON_GPU := PYTHONPATH=src $(PYTHON)
 SANITIZER ?= compute-sanitizer
@@ -26,7 +30,7 @@ help: ## list the targets
 demo: $(VENV)/.demo kernels ## denoise the bundled photograph and clip: results under out/, tables on the screen
 	@$(BIN)/subband demo --output out --force
 
-test: $(VENV)/.test $(VENV)/.torch $(VENV)/.opencl $(VENV)/.browser kernels ## run everything: ruff, mypy, tests and doctests
+test: $(VENV)/.test $(VENV)/.torch $(VENV)/.opencl $(VENV)/.openjph $(VENV)/.browser kernels ## run everything: ruff, mypy, tests and doctests
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
@@ -120,7 +124,7 @@ $(VENV)/.torch: $(VENV)/.made
 # do, and without one those tests are left out.
 $(VENV)/.browser: $(VENV)/.test
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-	  { apt-get update --quiet=2 && apt-get install --quiet=2 --yes --no-install-recommends chromium; } >/dev/null 2>&1 || \
+	  { $(INSTALL_DEBIAN) chromium; } || \
 	  echo "tests in a browser are left out: install chromium for them" >&2
 	@touch $@
 
@@ -128,8 +132,14 @@ $(VENV)/.browser: $(VENV)/.test
 # is possible; without one, tests of OpenCL are left out.
 $(VENV)/.opencl: $(VENV)/.test
 	@$(BIN)/python -m subband.testing.opencl >/dev/null 2>&1 || \
-	  { apt-get update --quiet=2 && apt-get install --quiet=2 --yes --no-install-recommends pocl-opencl-icd; } >/dev/null 2>&1 || \
+	  { $(INSTALL_DEBIAN) pocl-opencl-icd; } || \
 	  echo "tests of OpenCL are left out: no device here compiles a kernel" >&2
+	@touch $@
+
+# OpenJPH's own programs write what imagecodecs has no options for.
+$(VENV)/.openjph: $(VENV)/.made
+	@command -v ojph_compress >/dev/null || { $(INSTALL_DEBIAN) openjph-tools; } || \
+	  echo "tests with OpenJPH's programs are left out: install openjph-tools for them" >&2
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
