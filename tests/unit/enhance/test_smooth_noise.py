@@ -139,7 +139,7 @@ def test_noise_where_a_mask_counts():
     np.testing.assert_array_equal(measure(noise, mask=lattice), measure(noise))
 
 
-@pytest.mark.parametrize("unit", [1e-6, 1e9])
+@pytest.mark.parametrize("unit", [1e-25, 1e-6, 1e9, 1e30])
 def test_units_do_not_matter(unit):
     noisy = camera()[np.newaxis] + np.random.default_rng(7).normal(0, 5, (1, 512, 512))
     np.testing.assert_allclose(measure(noisy * unit) / unit, measure(noisy), rtol=1e-5)

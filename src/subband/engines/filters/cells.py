@@ -205,7 +205,7 @@ def tally_cells(others: Any, own: Any, largest: float) -> Array:
     """
     xp = namespace(others, "cells")
     # where all have nothing, none is empty
-    parts = others.astype(np.float32) / np.float32(largest) if largest else abs(others.astype(np.float32)) + 1
+    parts = (others / largest if largest else abs(others) + 1).astype(np.float32)
     is_counted = (parts >= EMPTY) & (parts < 2)
     if not is_counted.all():
         parts, others, own = (each[is_counted] for each in (parts, others, own))
