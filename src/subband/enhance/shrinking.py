@@ -234,7 +234,7 @@ def _find_margin(wavelets: tuple[Wavelet | DualTreeFilters, ...], shift: int, ah
     step = 1 if ahead is None else 2
     # whole cells, so that those of images lie in the blocks of 8 × 8 samples that JPEG has quantised
     side = SIDES.get(2 ** len(wavelets) - 2, 1) * step
-    reach = longest // 2 if step == 2 else shift + 1 if shift else longest // 4
+    reach = longest // 2 if step == 2 else (longest - 1) // 2 if shift else longest // 4
     return (ahead or 0) + -(-reach // side) * side, step
 
 
