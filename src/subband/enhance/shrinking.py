@@ -349,7 +349,8 @@ def _measure_magnitudes(band: Any) -> Any:
     """Return the magnitudes of a complex band over √2, so that noise is as strong in them as in either part."""
     # squares of halves would soon be infinite
     real, imaginary = _split_parts(cast(band, np.float32) if band.dtype.itemsize == 2 else band)
-    return ((real * real + imaginary * imaginary) * 0.5) ** 0.5
+    # a root of nothing has no derivative
+    return ((real * real + imaginary * imaginary) * 0.5 + float(np.finfo(real.dtype).tiny)) ** 0.5
 
 
 def _set_magnitudes(band: Any, values: Any) -> Any:
