@@ -150,3 +150,14 @@ def test_colours_are_measured_one_by_one():
     together = measure(noise)
     np.testing.assert_allclose(together, [measure(noise[k : k + 1])[0] for k in range(3)], rtol=1e-6)
     np.testing.assert_allclose(together, [2, 5, 9], rtol=0.08)
+
+
+@pytest.mark.parametrize("method", ["bivariate", "neigh", "wiener", "bayes"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("unit", [1e-26, 1e-19, 1e24])
+def test_units_of_what_is_told_do_not_matter(unit, dtype, method):
+    """Fluxes in physical units are that small."""
+    noisy = camera()[:96, :96] + np.random.default_rng(9).normal(0, 10, (96, 96))
+    found = subband.denoise((noisy * unit).astype(dtype), 10 * unit, method=method)
+    expected = subband.denoise(noisy.astype(dtype), 10, method=method)
+    np.testing.assert_allclose(found / unit, expected, atol=0.01)
