@@ -26,13 +26,29 @@ from subband.typing import Bands
 from subband.wavelets import Wavelet, as_wavelet
 from subband.wavelets.dual_tree import DualTreeFilters, find_biort, find_qshift
 
-__all__ = ["Coefficients", "Roundtrip", "apply_spatial"]
+__all__ = ["Coefficients", "Roundtrip", "apply_spatial", "measure_shift"]
 
 # Noise fades from level to level, and beyond this one there is little left to remove.
 _MOST_LEVELS = 5
 
 # Filters of the dual tree's later levels: longer ones do not denoise better.
 _QSHIFT = "qshift_b"
+
+
+def measure_shift(wavelet: Wavelet, mode: str) -> int:
+    """Return the shift of `Coefficients` that brings coefficient k to the parent that is nearest to it.
+
+    A coefficient of an expansive transform stands further to the left the longer the filter: around sample
+    ``2 k + 1 - (length - 1) / 2``.
+
+    Examples
+    --------
+    >>> measure_shift(as_wavelet("haar"), "symmetric"), measure_shift(as_wavelet("db4"), "symmetric")
+    (0, 3)
+    >>> measure_shift(as_wavelet("cdf97"), "whole")
+    0
+    """
+    return (wavelet.dec_len - 2) // 2 if is_expansive(mode) else 0
 
 
 @dataclass
@@ -117,9 +133,7 @@ class Roundtrip:
         self.modes = choose_modes(stage.boundary, self.wavelets, self.axes) if self.axes else ()
         self.level = self._choose_level(space) if self.axes else 0
         self.margin = self._measure_margin() if self.axes else 0
-        # a coefficient of an expansive transform stands further to the right the longer the filter
-        is_wide = any(map(is_expansive, self.modes))
-        self.shift = max((wavelet.dec_len - 3) // 2 for wavelet in self.wavelets) if is_wide else 0
+        self.shift = max(map(measure_shift, self.wavelets, self.modes), default=0)
 
     def _choose_level(self, space: tuple[int, ...]) -> int:
         is_stationary = self.stage.form == "undecimated"

@@ -234,7 +234,7 @@ def _find_margin(wavelets: tuple[Wavelet | DualTreeFilters, ...], shift: int, ah
     step = 1 if ahead is None else 2
     # whole cells, so that those of images lie in the blocks of 8 × 8 samples that JPEG has quantised
     side = SIDES.get(2 ** len(wavelets) - 2, 1) * step
-    reach = longest // 2 if step == 2 else shift + 1 if shift else longest // 4
+    reach = longest // 2 if step == 2 else (longest - 1) // 2 if shift else longest // 4
     return (ahead or 0) + -(-reach // side) * side, step
 
 
@@ -349,7 +349,8 @@ def _measure_magnitudes(band: Any) -> Any:
     """Return the magnitudes of a complex band over √2, so that noise is as strong in them as in either part."""
     # squares of halves would soon be infinite
     real, imaginary = _split_parts(cast(band, np.float32) if band.dtype.itemsize == 2 else band)
-    return ((real * real + imaginary * imaginary) * 0.5) ** 0.5
+    # a root of nothing has no derivative
+    return ((real * real + imaginary * imaginary) * 0.5 + float(np.finfo(real.dtype).tiny)) ** 0.5
 
 
 def _set_magnitudes(band: Any, values: Any) -> Any:

@@ -30,6 +30,7 @@ class Rule:
     jump: float
     even: float
     white: float
+    dense: float
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,8 @@ KERNEL void sweep(GLOBAL const float *RESTRICT others, GLOBAL const float *RESTR
 def _render_noise(spec: CellSpec, dialect: Dialect) -> str:
     rule = _find_rule(spec)
     kind = STORAGES[spec.storage].number
-    jump, even, white = (format_number(value, kind) for value in (rule.jump, rule.even, rule.white))
+    numbers = rule.jump, rule.even, rule.white, rule.dense
+    jump, even, white, dense = (format_number(value, kind) for value in numbers)
     length = 2 * rule.parts + 1
     return f"""{begin_filter(dialect, spec.storage)}
 KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL T *RESTRICT results, GLOBAL const wide_t *RESTRICT table)
@@ -251,7 +253,8 @@ KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL T *RESTRICT results, GLO
         T energy = own[0] + own[1];
         if (total >= {rule.enough} && own[0] < {jump} * own[1]) {{
             for (int k = {rule.parts - 2}; k > 0; --k)
-                if (own[k + 1] <= {even} * own[k] && own[k] >= {white} * parts[k]) energy = own[k] + own[k + 1];
+                if (own[k + 1] <= {even} * own[k] && own[k] >= {white} * parts[k] && parts[k + 1] <= {dense} * parts[k])
+                    energy = own[k] + own[k + 1];
         }}
         results[plane] = sqrt(energy * {rule.parts // 2} / total);
     }}

@@ -283,6 +283,17 @@ class FilterTests(EditingTests):
                 # sums in single precision cannot tell risks apart that are this close
                 assert risks[index] <= risks.min() + (1e-9 if band.dtype == np.float64 else 1e-5) * count
 
+    def test_noise_of_edges_in_what_is_empty(self) -> None:
+        """Their energies grow from part to part in the other bands, even where they do not in the diagonal one."""
+        rng = np.random.default_rng(26)
+        for dtype in self.dtypes:
+            bands = rng.choice([-1.0, 1.0], (3, 1, 128, 128))
+            part = np.arange(128)[:, np.newaxis] // 16
+            own = bands[0] * np.where(part == 0, 0.1, 4.0)
+            others = [(band * 0.05 * 1.8**part).astype(dtype) for band in bands[1:]]
+            noise = self._check_cells(own.astype(dtype), [(other, 1.0) for other in others])
+            np.testing.assert_allclose(noise, np.sqrt((0.1**2 + 4**2) / 2) / 1.1, rtol=1e-2)
+
     # --- Cycle spinning. ---
 
     def test_spin_and_average_shifts(self) -> None:

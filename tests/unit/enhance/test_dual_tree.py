@@ -121,3 +121,13 @@ def test_dask_is_refused():
     dask = pytest.importorskip("dask.array")
     with pytest.raises(ArgumentError, match=r"form='dual-tree' has two trees.*compute\(\) the array first"):
         denoise(dask.zeros((64, 64), chunks=32), 1.0, form=FORM)
+
+
+def test_gradients_are_finite_where_nothing_is():
+    torch = pytest.importorskip("torch", reason="gradients are those of PyTorch: pip install torch")
+    half = np.zeros((64, 48), np.float32)
+    half[32:] = np.random.default_rng(5).normal(128, 5, (32, 48))
+    image = torch.tensor(half, requires_grad=True)
+    (denoise(image, 5, form="dual-tree") ** 2).sum().backward()
+    assert torch.isfinite(image.grad).all()
+    assert image.grad[32:].abs().sum() > 0

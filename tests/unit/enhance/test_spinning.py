@@ -11,11 +11,12 @@ from subband.engines.filters import find_filters
 from subband.engines.temporal import find_temporal_filters
 from subband.enhance import Denoise, Shrink
 from subband.enhance.noise_maps import NoiseMap
-from subband.enhance.roundtrip import Roundtrip
+from subband.enhance.roundtrip import Roundtrip, measure_shift
 from subband.enhance.shrinking import make_shrinker
 from subband.enhance.stages import SHIFTED_LEVELS, SPIN
 from subband.plan import transform_plan
 from subband.quality import measure_psnr
+from subband.wavelets import as_wavelet
 
 CPU = get_engine("cpu")
 FILTERS = find_filters(CPU)
@@ -114,3 +115,25 @@ def test_steps_fit_short_axes():
     roundtrip = Roundtrip(Denoise(form="spun"), (1, 3, 50), CPU, FILTERS)
     assert roundtrip.choose_steps((3, 50)) == (2, SPIN)
     assert roundtrip.choose_steps((3, 50), SHIFTED_LEVELS + 1) == (0, 0)
+
+
+@pytest.mark.parametrize("wavelet", ["haar", "db2", "db4", "sym4", "bior2.2"])
+def test_parents_are_the_nearest(wavelet):
+    chosen = as_wavelet(wavelet)
+    shift = measure_shift(chosen, "symmetric")
+    parents = 2 * np.arange(30) + 1 - (chosen.dec_len - 1) / 2
+    for k in range(20):
+        assert abs(k - parents[(k + shift) // 2]) == np.abs(k - parents).min()
+
+
+@pytest.mark.parametrize("wavelet", ["haar", "db2", "db4"])
+@pytest.mark.parametrize("shape", [(60,), (41, 50), (12, 21, 30)])
+def test_parents_are_those_of_the_reference(shape, wavelet):
+    rng = np.random.default_rng(8)
+    waves = np.sin(0.8 * sum(np.ogrid[tuple(map(slice, shape))]))
+    noisy = 60 * waves + rng.normal(128, 5, shape)
+    own, expected = (
+        denoise(noisy, 7, wavelet, form="decimated", channel_axis=None, engine=engine)
+        for engine in ("cpu", "reference")
+    )
+    np.testing.assert_allclose(own, expected, atol=1e-9)

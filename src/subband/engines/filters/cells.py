@@ -10,7 +10,8 @@ weaker or stronger at the same time, and no cells are there.
 Two things have less energy than noise. What is empty, because it is constant, has next to none, and is left out. Where
 noise was clipped, half of it is left or less: if the first eighth of the cells has clearly less than the second, noise
 is that of the first pair of eighths that have the same, and where the diagonal band has as much as the others. Texture
-has less there, and more from eighth to eighth.
+has less there, and more from eighth to eighth. Edges in what is else empty may have as much there, but their energies
+in the other bands, in which all orders of magnitude occur, grow faster from eighth to eighth than those of noise.
 
 Energies in the other bands are counted in bins, an eighth of an octave wide from the largest one down, and eighths are
 parts of bins. So nothing is sorted, and what has to be known of a plane are counts and sums of energies by bins.
@@ -31,6 +32,7 @@ from subband.typing import Array
 
 __all__ = [
     "BINS",
+    "DENSE",
     "EMPTY",
     "ENOUGH",
     "EVEN",
@@ -75,6 +77,9 @@ JUMP = 0.8
 #: Noise is even: the next part has at most so many times as much. And white: the diagonal band has at least so much of
 #: what the others have; of the second to the fifth of eight parts of white noise it is 1.3 to 0.97.
 EVEN, WHITE = 1.1, 0.95
+
+#: And dense: the other bands have at most so many times as much in the next part; 1.26 of white noise, and less.
+DENSE = 1.5
 
 #: Where the parts begin and end.
 _RANKS = np.arange(PARTS + 1) / PARTS
@@ -200,7 +205,7 @@ def tally_cells(others: Any, own: Any, largest: float) -> Array:
     """
     xp = namespace(others, "cells")
     # where all have nothing, none is empty
-    parts = others.astype(np.float32) / np.float32(largest) if largest else abs(others.astype(np.float32)) + 1
+    parts = (others / largest if largest else abs(others) + 1).astype(np.float32)
     is_counted = (parts >= EMPTY) & (parts < 2)
     if not is_counted.all():
         parts, others, own = (each[is_counted] for each in (parts, others, own))
@@ -239,7 +244,9 @@ def conclude(tally: Array) -> float:
     found = own[0] + own[1]
     if total >= ENOUGH and own[0] < JUMP * own[1]:
         for number in range(1, PARTS - 1):
-            if own[number + 1] <= EVEN * own[number] and own[number] >= WHITE * others[number]:
+            is_even = own[number + 1] <= EVEN * own[number]
+            is_dense = others[number + 1] <= DENSE * others[number]
+            if is_even and is_dense and own[number] >= WHITE * others[number]:
                 found = own[number] + own[number + 1]
                 break
     return sqrt(found * (PARTS // 2) / total)

@@ -84,8 +84,8 @@ ENOUGH = 1 << 17
 #: Columns that a window slides down at a time: a ring of so many stays in the cache.
 TILE = 1024
 
-#: Energies above this are as good as infinite, and their products are not in single precision.
-MOST = 1e18
+#: One over noise is at most this, so that it times what any image has is finite in single precision.
+MOST = 1e30
 
 #: Bits of a float32 behind those that name the bin of a magnitude.
 MAGNITUDE_SHIFT = 19

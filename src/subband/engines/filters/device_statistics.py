@@ -43,6 +43,7 @@ RULE = Rule(
     jump=rule.JUMP,
     even=rule.EVEN,
     white=rule.WHITE,
+    dense=rule.DENSE,
 )
 
 #: Coefficients from which a window is chosen, about; more would not change the choice.

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from subband.engines.filters.cells import EMPTY, ENOUGH, EVEN, JUMP, PARTS, WHITE, Cells
+from subband.engines.filters.cells import DENSE, EMPTY, ENOUGH, EVEN, JUMP, PARTS, WHITE, Cells
 from subband.engines.filters.constants import (
     BIVARIATE,
     LAPLACIANS,
@@ -231,8 +231,9 @@ def _conclude(others: Array, own: Array) -> Array:
     if count >= ENOUGH:
         rest = found
         for number in reversed(range(1, PARTS - 1)):
-            (beside, here), (_, behind) = parts[number : number + 2]
-            rest = np.where((behind <= EVEN * here) & (here >= WHITE * beside), here + behind, rest)
+            (beside, here), (next_beside, behind) = parts[number : number + 2]
+            is_noise = (behind <= EVEN * here) & (here >= WHITE * beside) & (next_beside <= DENSE * beside)
+            rest = np.where(is_noise, here + behind, rest)
         is_clipped = (parts[0][1] < JUMP * parts[1][1]) & (total >= ENOUGH)
         found = np.where(is_clipped, rest, found)
     return np.where(found > 0, np.sqrt(np.where(found > 0, found / 2, 1.0)), 0.0 * found)

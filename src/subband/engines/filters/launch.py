@@ -148,11 +148,11 @@ def _cut_range(length: int, count: int) -> list[tuple[int, int]]:
 
 
 def invert_noise(noise: float) -> float:
-    """Return one over the noise as the kernels want it: infinity where there is none, else a number with a square.
+    """Return one over the noise as the kernels want it: infinity where there is none, else a number that is not large.
 
     Examples
     --------
-    >>> invert_noise(0.5), invert_noise(0.0), invert_noise(1e-30)
-    (2.0, inf, 1e+18)
+    >>> invert_noise(0.5), invert_noise(0.0), invert_noise(1e-36)
+    (2.0, inf, 1e+30)
     """
     return min(1 / noise, MOST) if noise else inf

@@ -14,8 +14,8 @@ from math import lcm
 
 import numpy as np
 
-from subband.boundary import is_expansive
 from subband.enhance.methods import DecidingMethod, find_method
+from subband.enhance.roundtrip import measure_shift
 from subband.enhance.shrinking import ROUNDS
 from subband.enhance.stages import Blur, Denoise, Sharpen, Spatial, Stage
 from subband.transforms.decomposition import choose_modes, decompose, reconstruct
@@ -208,7 +208,7 @@ def _reach_of_filter(spatial: Spatial, level: int) -> int:
 def _measure_decimated(wavelet: Wavelet, mode: str, level: int, beside: int, has_parents: bool) -> Reach:
     """Look where impulses arrive, in both directions and at each level, far from all borders."""
     period = 2**level
-    shift = (wavelet.dec_len - 3) // 2 if is_expansive(mode) else 0
+    shift = measure_shift(wavelet, mode)
     supports = [_trace_level(wavelet, mode, number) for number in range(1, level + 1)]
     first, last = 0, 0
     for number, (down, up) in enumerate(supports, 1):

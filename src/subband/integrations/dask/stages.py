@@ -16,7 +16,6 @@ from typing import Any
 
 from dask.delayed import Delayed
 
-from subband.boundary import is_expansive
 from subband.engines import Engine, get_engine
 from subband.engines.filters import find_filters
 from subband.engines.filters.base import choose_margins
@@ -305,11 +304,8 @@ class StageWork:
 
     def _list_rules(self, roundtrip: Roundtrip) -> tuple[LevelRule, ...]:
         """Return what happens on each level, the finest first."""
-        shift = max((w.dec_len - 3) // 2 for w in roundtrip.wavelets) if any(map(is_expansive, roundtrip.modes)) else 0
-        is_decimated = roundtrip.stage.form != "undecimated"
-        return list_rules(
-            roundtrip.stage, roundtrip.wavelets, roundtrip.level, shift, prod(self.space), is_decimated=is_decimated
-        )
+        settings = roundtrip.stage, roundtrip.wavelets, roundtrip.level, roundtrip.shift, prod(self.space)
+        return list_rules(*settings, is_decimated=roundtrip.stage.form != "undecimated")
 
     def _run_positions(self, roundtrip: Roundtrip, planes: Any, findings: Findings) -> Any:
         """Draw the way there and back, averaged over all positions of the image."""

@@ -104,11 +104,11 @@ def count_cells(out, others, own, numbers, sizes, task):
     counts = shift(out, 3 * BINS * task[5])
     for k in range(3 * BINS):
         counts[k] = 0
-    start, largest = task[0] * sizes[0], np.float32(numbers[task[0]])
+    start, largest = task[0] * sizes[0], numbers[task[0]]
     for k in range(start + task[3], start + task[4]):
         energy = others[k]
         # where all have nothing, none is empty
-        part = np.float32(energy) / largest if largest > 0 else np.float32(1)
+        part = np.float32(energy / largest) if largest > 0 else np.float32(1)
         if EMPTY <= part < 2:
             index = (read_bits(part) >> LEFT_OUT) - FIRST
             counts[index] += 1

@@ -213,7 +213,8 @@ def _find_factor(energy, near, own, parent, above, p):
     over = min(most, parent)
     below = (signal + p[6]) * (over + p[9])
     x = min(most, near * p[3]) * p[4] * np.sqrt((min(most, own) + p[7]) * signal * ((over + p[8]) * below))
-    return x / (x + below)
+    # both are small, because a compiler may multiply a coefficient by x before it divides
+    return x / (x + below * p[12])
 
 
 @nb.njit(**OPTIONS)
@@ -284,6 +285,8 @@ def shrink_bivariate(out, x, parent, numbers, sizes, task):
     for k in range(11):
         fixed[k] = cast_like(x, numbers[k])
     fixed[11] = zero
+    fixed[12] = cast_like(x, 1e-16)
+    fixed[4] *= fixed[12]
     sums = shift(scratch, (tall + 3) * pitch)
     pairs, rest = shift(scratch, (tall + 4) * pitch), shift(scratch, (tall + 6) * pitch)
     spare, squares = shift(scratch, (tall + 8) * pitch), shift(scratch, (tall + 11) * pitch)
