@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-from subband.engines import get_engine
+from subband.engines import device_engine, get_engine
 from subband.engines.filters.device import DeviceFilters
 from subband.engines.filters.plain import PlainFilters
 from subband.engines.temporal import Grid, find_temporal_filters
@@ -49,7 +49,7 @@ LEVELS = (
     ((18, 46, 132), (0, 1, 2), "cdf97", "whole", "float32"),
 )
 
-#: Shapes with axes, wavelet, dtype and levels of which two go together, and how finely they are cut.
+#: Shapes with axes, wavelet, dtype and levels that one kernel does, mostly two at a time, and how finely they are cut.
 CASCADES = (
     ((64, 640), (0, 1), "cdf97", "float32", 4, None),
     ((64, 640), (0, 1), "cdf97", "float32", 2, Launch(4, 1, 3, 4, False)),
@@ -59,6 +59,10 @@ CASCADES = (
     ((64, 1024), (0, 1), "cdf97", "float16", 2, Launch(8, 2, 4, 4, False)),
     ((64, 512, 3), (0, 1), "cdf97", "float32", 2, None),
     ((64, 512, 2), (0, 1), "cdf97", "float32", 2, None),
+    # one level of halves by the same kernel, and of whole pixels of them
+    ((68, 1024), (0, 1), "cdf97", "float16", 1, None),
+    ((64, 1024), (0, 1), "cdf53", "float16", 1, Launch(8, 2, 3, 4, False)),
+    ((64, 512, 3), (0, 1), "cdf97", "float16", 1, None),
 )
 
 #: Planes that are filtered by groups of similar patches.
@@ -167,6 +171,8 @@ def main() -> None:
             count += 1
     engine.launch_override = engine.volume_override = None
     engine.least_cascade = 1
+    # of large images alone this is so by itself
+    device_engine.suits_one_level = lambda size, _: size < 4
     for *case, launch in CASCADES:
         engine.cascade_override = launch
         check_levels(engine, *case)

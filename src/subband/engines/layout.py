@@ -179,12 +179,16 @@ def can_cascade(sweeps: Sequence[Sweep], shape: tuple[int, ...], direction: Dire
     # what is loaded ahead comes in words
     if pairs // len(sweeps) * layout.inner * size % 4 or not 1 <= layout.inner <= MOST_PIXEL:
         return False
-    # four rows come in together, and a mirror shows only what lies inside
+    # four rows come in together, and offsets have 32 bits
     if layout.height % 4 or layout.height < LANES or layout.width % lane or layout.width < LANES * lane:
         return False
     if layout.height * layout.width * layout.inner * size >= 1 << 32:
         return False
     programs = [[axis_program(plan, direction, sweep.form) for plan in sweep.plans] for sweep in sweeps]
+    # a mirror shows only what lies inside: three times the reach is read beyond the last pairs, in twos of them
+    down = programs[0][0].schedule
+    if layout.height < 8 * max(-down.first, down.last):
+        return False
     are_mirrors = all(
         find_mixture(plan, direction) is None and mirrors_samples(plan, program, direction)
         for sweep, own in zip(sweeps, programs, strict=True)

@@ -2,9 +2,10 @@
 
 The first touch of fresh memory costs the kernel of the operating system more time than a wavelet level costs us, and a
 large array is fresh memory every time: the C library hands its pages back as soon as it is freed. So the last few
-large blocks are kept and lent again, though no more than results have needed at one time. The levels of a large
-transform need blocks of more sizes than there are at one time; what was given back and is asked for again is kept from
-then on, up to a quarter more. A block comes back when the array and all its views are gone.
+large blocks are kept and lent again, to arrays that need at least two thirds of one, though no more than were lent at
+one time. The levels of a large transform need blocks of more sizes than there are at one time; what was given back and
+is asked for again is kept from then on, up to a quarter more. A block comes back when the array and all its views are
+gone.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _LINE, _HUGE = 64, 2 << 20
 #: No more than this is kept.
 _LIMIT = _read_limit()
 
-#: The part of what results have needed at one time that may be kept beside it.
+#: The part of what was lent at one time that may be kept beside it.
 _BESIDE = 4
 
 
@@ -119,15 +120,17 @@ class _Loan(np.ndarray[Any, Any]):
     """A block while it is lent: the array made on it and all its views refer to it, and when they are gone it goes."""
 
     def __del__(self) -> None:
-        assert isinstance(self.base, _Block)
-        _store.take_back(self.base)
+        block = self.base
+        assert isinstance(block, _Block)
+        _store.take_back(block)
 
 
 def release_memory() -> None:
     """Free the memory that is kept for later results, on the host and on devices.
 
-    Never is more kept than results have needed at one time, and a quarter of that if earlier calls had to ask for it
-    again, nor more than ``SUBBAND_KEEP_BYTES`` (by default 1 GiB).
+    Never is more kept than the blocks of results have taken at one time, and a quarter of that if earlier calls had to
+    ask for it again, nor more than ``SUBBAND_KEEP_BYTES`` (by default 1 GiB). A block that is lent again is at most
+    half as large again as what it is lent for.
     What was prepared for the shapes and wavelets used last is forgotten too, and made again when it is needed.
 
     Examples
@@ -194,7 +197,8 @@ class _Store:
                 raise
             self._most_lent = max(self._most_lent, self._lent)
             self._missed = min(self._missed, self._most_lent // _BESIDE)
-            self._forget(self._most_lent - self._lent + self._missed)
+            if self._kept > (room := self._most_lent - self._lent + self._missed):
+                self._forget(room)
         return blocks
 
     def _find_larger(self, size: int) -> list[_Block] | None:
@@ -233,16 +237,18 @@ class _Store:
         return size if is_missed else 0
 
     def _sort_in(self) -> None:
-        while self._returned:
-            block = self._returned.popleft()
+        returned, free = self._returned, self._free
+        while returned:
+            block = returned.popleft()
+            block.kept = size = block.size
             # taken out and put in again, so that the size used last is the last to be forgotten
-            same = self._free.pop(block.size, [])
+            same = free.pop(size, None) or []
             same.append(block)
-            self._free[block.size] = same
-            block.kept = block.size
-            self._lent -= block.size
-            self._kept += block.size
-        self._forget(_LIMIT)
+            free[size] = same
+            self._lent -= size
+            self._kept += size
+        if self._kept > _LIMIT:
+            self._forget(_LIMIT)
 
     def _forget(self, room: int) -> None:
         """Free unused blocks, least recently used sizes first, until the others take no more than `room`.

@@ -7,7 +7,7 @@ memory serves what is written afterwards, as it does when levels are called one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -32,6 +32,9 @@ _LINE = 64
 
 #: Bytes of an array between two jobs from which on its memory is worth giving back.
 _LARGE = 4 << 20
+
+#: How many times as large scratch memory may be so that no two of its arrays overlap.
+_APART = 1.5
 
 _BYTE = np.dtype(np.uint8)
 
@@ -136,14 +139,25 @@ def _tabulate(steps: Sequence[_Step], slots: Sequence[Known]) -> tuple[int, Arra
 def _share_scratch(steps: Sequence[_Step], others: set[Known]) -> tuple[dict[Known, int], int]:
     """Return where in scratch memory its arrays begin, and its size; those not in use at once may overlap.
 
-    Not if several threads compute: what one core has written takes another several times as long to write over.
+    Not if several threads compute and the arrays become smaller from level to level: what one core has written takes
+    another several times as long to write over. Arrays that are all as large would take as many times the memory.
     """
-    is_shared = any(job.is_large for job, _ in steps)
     uses: dict[Known, list[int]] = {}
     for number, (_, arrays) in enumerate(steps):
         for known in arrays:
             if known not in others:
                 uses.setdefault(known, []).append(number)
+    offsets, size = _place_arrays(uses)
+    if any(job.is_large for job, _ in steps):
+        # as if all were in use from the first job to the last
+        apart, whole = _place_arrays(dict.fromkeys(uses, (0, len(steps))))
+        if whole <= size * _APART:
+            return apart, whole
+    return offsets, size
+
+
+def _place_arrays(uses: Mapping[Known, Sequence[int]]) -> tuple[dict[Known, int], int]:
+    """Return where arrays begin, of which the numbers of the jobs that use them are known, and where the last ends."""
     rooms = {known: -(-known.nbytes // _LINE) * _LINE for known in uses}
     offsets: dict[Known, int] = {}
     # the largest first, each as far in front as those leave room that are in use at the same time
@@ -151,7 +165,7 @@ def _share_scratch(steps: Sequence[_Step], others: set[Known]) -> tuple[dict[Kno
         start = 0
         for other in sorted(offsets, key=lambda other: offsets[other]):
             is_apart = uses[other][-1] < uses[known][0] or uses[known][-1] < uses[other][0]
-            if (is_shared or not is_apart) and offsets[other] < start + rooms[known]:
+            if not is_apart and offsets[other] < start + rooms[known]:
                 start = max(start, offsets[other] + rooms[other])
         offsets[known] = start
     return offsets, max((offsets[known] + room for known, room in rooms.items()), default=0)

@@ -220,6 +220,8 @@ def _render_loop(spec: CascadeSpec, begin: str, end: str, bring: str, body: str)
 enum {{ DEPTH = {spec.vertical.schedule.depth}, AHEAD = {spec.ahead} }};
 {declarations}
 const int begin = {begin}, end = {end};
+// other lanes may still read rows of the image before
+SHARE;
 for (int k = 0; k < AHEAD; ++k) {{
     const int slot = k, newest = begin + k;
     if (newest < end) {{

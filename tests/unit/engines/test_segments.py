@@ -119,7 +119,7 @@ def test_results_for_one_thread_use_memory_again_too():
 
 
 @pytest.mark.parametrize("is_large", [False, True])
-def test_scratch_is_used_again_unless_threads_share_the_jobs(monkeypatch, is_large):
+def test_scratch_is_used_again_unless_threads_share_the_levels(monkeypatch, is_large):
     """What one core has written takes another several times as long to write over."""
     monkeypatch.setattr(jobs.Job, "is_large", is_large)
     tabled = []
@@ -140,3 +140,22 @@ def test_scratch_is_used_again_unless_threads_share_the_jobs(monkeypatch, is_lar
     assert max(end for _, end in spans) <= size
     for band, wanted in zip(flatten_bands(replay([x])), flatten_bands(expected), strict=True):
         np.testing.assert_array_equal(band, wanted)
+
+
+def test_scratch_does_not_grow_with_the_levels_of_a_stationary_transform(monkeypatch):
+    sizes = []
+    share_scratch = segments._share_scratch
+
+    def note(steps, others):
+        offsets, size = share_scratch(steps, others)
+        sizes.append(size)
+        return offsets, size
+
+    monkeypatch.setattr(segments, "_share_scratch", note)
+    x = draw_samples((512, 512)).astype(np.float32)
+    assert x.size >= jobs.SMALL
+    for level in (2, 5):
+        expected, replay = record(lambda level=level: subband.swt2(x, "db2", level), [x])
+        for band, wanted in zip(flatten_bands(replay([x])), flatten_bands(expected), strict=True):
+            np.testing.assert_array_equal(band, wanted)
+    assert sizes[1] <= 1.5 * sizes[0]

@@ -13,7 +13,7 @@ from subband.plan import axis_plan, transform_plan
 from subband.schedule.axis import axis_program
 from subband.schedule.sweeps import Layout, schedule_level
 from subband.testing import RecordingEngine
-from subband.wavelets import as_wavelet
+from subband.wavelets import LiftingScheme, Step, Wavelet, as_wavelet
 
 
 def make_spec(direction="forward", name="cdf97", storage="float32", pairs=2, channels=1):
@@ -63,6 +63,28 @@ def test_what_lies_between_two_levels_takes_no_memory():
     details = [(512, 512)] * 3, [(256, 256)] * 4, [(128, 128)] * 3, [(64, 64)] * 4
     assert forward.shapes == ((0,), *details[0], *details[1], (0,), *details[2], *details[3])
     assert inverse.shapes == ((0,), (256, 256), (0,), (1024, 1024))
+
+
+@pytest.mark.parametrize("direction", ["forward", "inverse"])
+@pytest.mark.parametrize("count", range(1, 7))
+def test_mirrors_show_rows_that_are_there(count, direction):
+    """Steps of a user's own wavelet may reach so far that rows beyond the last one lie before the first."""
+    steps = (Step("predict", 0, (-0.1, -0.1)), Step("update", -1, (0.05, 0.05))) * count
+    wavelet = Wavelet.from_lifting(f"steps{count}", LiftingScheme(steps))
+    down = axis_program(axis_plan(wavelet, "whole", 512), direction).schedule
+    assert (-down.first, down.last) == (count, count)
+    engine, more = RecordingEngine(CUDA), -(-count // 2)
+    for height in range(32, 64, 4):
+        plan = transform_plan((height, 2048), (0, 1), (wavelet,) * 2, ("whole",) * 2, 2)
+        sweeps = [schedule_level(level, engine.find_abilities(np.dtype("f4"))).sweeps[0] for level in plan.levels]
+        is_joined = can_cascade(sweeps, plan.shape, direction, 2, 4)
+        assert is_joined == (height >= 8 * count)
+        if is_joined and direction == "forward":
+            newest = height // 4 + count - 1
+            assert 4 * newest + 3 + 2 * count <= 2 * height - 2
+        elif is_joined:
+            newest = height // 4 + count + more - 1
+            assert newest <= 2 * (height // 4) - 2
 
 
 @pytest.mark.parametrize(("pairs", "channels", "storage"), [(2, 1, "float32"), (4, 1, "float32"), (2, 3, "float32")])
