@@ -400,7 +400,8 @@ KERNEL void sweep(GLOBAL const T *RESTRICT news, GLOBAL const T *RESTRICT predic
         ratios[own] = gain;
         UNROLL for (int plane = 0; plane < {spec.planes}; ++plane) {{
             const T guess = lights[{LIGHT} * plane] * predicted[plane * count + own] + lights[{LIGHT} * plane + 1];
-            averages[plane * count + own] = guess + gain * (news[plane * count + own] - guess);
+            const T sample = news[plane * count + own];
+            averages[plane * count + own] = noise[plane] > 0 ? guess + gain * (sample - guess) : sample;
         }}
         if (i % {BLOCK} == 0 && j % {BLOCK} == 0) {{
             fresh += gain > {NEW}f;
@@ -418,7 +419,7 @@ KERNEL void sweep(GLOBAL const T *RESTRICT news, GLOBAL const T *RESTRICT predic
 """
 
 
-def _render_judge(spec: AverageSpec, dialect: Dialect) -> str:
+def _render_judge(_: AverageSpec, dialect: Dialect) -> str:
     return f"""{_begin(dialect, THREADS, 1)}
 KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL const T *RESTRICT noise, GLOBAL const T *RESTRICT lead,
                   GLOBAL T *RESTRICT summary, GLOBAL const wide_t *RESTRICT table)
@@ -432,9 +433,8 @@ KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL const T *RESTRICT noise,
     SUM_ALL(fresh);
     SUM_ALL(total);
     if (THREAD > 0) return;
-    bool is_new = fresh > {CUT}f * table[1] || lead[1] > 0;
     // where there is no noise, there is nothing to average
-    for (int plane = 0; plane < {spec.planes}; ++plane) is_new = is_new || !(noise[plane] > 0);
+    const bool is_new = fresh > {CUT}f * table[1] || lead[1] > 0 || !(noise[0] > 0);
     summary[0] = is_new ? 1 : total / table[1];
     summary[1] = is_new;
 }}

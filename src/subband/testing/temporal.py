@@ -165,6 +165,19 @@ class TemporalFilterTests:
             past = self._step(past, self.upload(frame), noise)
             np.testing.assert_array_equal(self.download(past.planes), frame)
 
+    def test_one_plane_without_noise_stays_as_it_is(self) -> None:
+        noise = np.array([_SIGMA, 0.0, 6.0])
+        rng = np.random.default_rng(4)
+        frames = (
+            np.concatenate([frame, 0.5 * data.camera()[np.newaxis, :96, :112], frame + rng.normal(0, 4, frame.shape)])
+            for frame in _draw_video((96, 112), (1.0, 0.5))
+        )
+        for found, expected, frame in self._follow((each.astype(np.float32) for each in frames), noise, 3):
+            assert expected.ratios.mean() < 0.75
+            np.testing.assert_array_equal(expected.planes[1], frame[1])
+            np.testing.assert_array_equal(self.download(found.planes)[1], frame[1])
+            self._compare(found, expected)
+
     def test_the_past_is_not_changed(self) -> None:
         video, noise = _draw_video((80, 96), (1.0, 0.0)), self.upload(np.array([_SIGMA]))
         first, second = (self.upload(next(video)) for _ in range(2))

@@ -102,6 +102,25 @@ def test_numbers_say_what_follows():
     np.testing.assert_array_equal(sequence.apply(noisy[4], 40), ALONE.apply(noisy[4]))
 
 
+@pytest.mark.parametrize("sigma", [SIGMA, None])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 40), (7, 5), (16, 15), (1, 1, 3), (17, 33, 3)])
+def test_frames_of_any_size(shape, sigma):
+    noisy = add_noise([np.full(shape, 100)] * 4)
+    results = list(process_frames(noisy, Enhancer(Denoise(), sigma=sigma, temporal=True)))
+    assert [(each.shape, each.dtype) for each in results] == [(shape, np.uint8)] * 4
+
+
+@pytest.mark.parametrize("colour", ["opponents", "ycbcr", "rgb"])
+@pytest.mark.parametrize("sigma", [None, (SIGMA, SIGMA, 0.0)])
+def test_channels_without_noise_do_not_keep_others_from_being_averaged(colour, sigma):
+    clean = [np.repeat(each[..., :1], 3, -1) for each in STILL]
+    noisy = add_noise([each[..., :1] for each in clean])
+    noisy = [np.concatenate([a, a, a if sigma is None else b[..., 2:]], -1) for a, b in zip(noisy, clean, strict=True)]
+    enhancers = [Enhancer(sigma=sigma, colour=colour, temporal=temporal) for temporal in (False, True)]
+    alone, over_time = measure_gain(noisy, clean, *enhancers)
+    assert over_time > alone + 1
+
+
 def test_another_shape_begins_anew():
     noisy = add_noise(STILL[:2]) + [frame[:64] for frame in add_noise(STILL[:2], 1)]
     results = list(process_frames(noisy, OVER_TIME))

@@ -73,7 +73,7 @@ class CompiledTemporalFilters(TemporalFilters):
         return CompiledPast(padded, ratios, np.asarray(noise, np.float64))
 
     def find_motion(self, planes: Array, past: CompiledPast, noise: Any) -> Array | None:
-        if not np.all(noise):
+        if not noise[0]:
             return None
         ratio = float(past.ratios[::BLOCK, ::BLOCK].mean())
         return find_motion(pad_planes(planes[0]), past.padded[0], float(noise[0]), ratio)
@@ -82,7 +82,7 @@ class CompiledTemporalFilters(TemporalFilters):
         self, past: CompiledPast, planes: Array, noise: Any, motion: Array | None, steps: tuple[int, int]
     ) -> CompiledPast:
         sigma = np.asarray(noise, np.float64)
-        if motion is None or not sigma.all():
+        if motion is None or not sigma[0]:
             return self.begin(planes, sigma)
         predicted = allocate(planes.shape, planes.dtype)
         ratios, residuals = allocate(planes.shape[1:], planes.dtype), allocate(planes.shape, planes.dtype)
@@ -101,6 +101,8 @@ class CompiledTemporalFilters(TemporalFilters):
         padded, padded_ratios = allocate(past.padded.shape, planes.dtype), _make_ratios(past.padded_ratios.shape)
         found = predicted, ratios, residuals, SLACKS, 1 / MEMORY, drift, block
         share_rows(planes.shape[1], partial(_loops.update, planes, *found, padded, padded_ratios), 32)
+        for plane in np.flatnonzero(sigma == 0):
+            padded[plane, MARGIN:-MARGIN, MARGIN:-MARGIN] = planes[plane]
         repeat_border(padded)
         # where little is left of the past, all of the frame counts as new
         after = CompiledPast(padded, padded_ratios, sigma, motion)
