@@ -29,6 +29,9 @@ from subband.tracking import (
     MEMORY,
     MOST_GAIN,
     NEW,
+    PATCH,
+    PATCH_SLACK,
+    PATCH_WORTH,
     PHASES,
     SLACKS,
     STRAIGHT,
@@ -55,7 +58,7 @@ class AverageSpec:
 
     Attributes
     ----------
-    task : {"predict", "light", "drift", "update", "judge", "renew"}
+    task : {"predict", "light", "patches", "drift", "update", "judge", "renew"}
         What is done.
     planes : int
         How many there are.
@@ -63,7 +66,7 @@ class AverageSpec:
         Rows and columns of samples that move alike.
     """
 
-    task: Literal["predict", "light", "drift", "update", "judge", "renew"]
+    task: Literal["predict", "light", "patches", "drift", "update", "judge", "renew"]
     planes: int = 1
     block: tuple[int, int] = (2 * BLOCK, 2 * BLOCK)
 
@@ -78,9 +81,12 @@ def render_average(spec: AverageSpec, dialect: Dialect) -> str:
     ``light``
         Takes sums, the variance of the noise of the prediction, noise, room for `ROOM` numbers of each block of each
         plane, where gain and offset of each plane go, and such a table. The third direction counts planes.
+    ``patches``
+        Takes the new planes, the prediction, the variance of its noise, gains and offsets, noise, where the energy of
+        the sum of each patch of `subband.tracking.PATCH` rows and columns goes, and such a table.
     ``drift``
-        Takes sums, the variance of the noise of the prediction, gains and offsets, noise, where the drift of each block
-        goes, and such a table.
+        Takes sums, the variance of the noise of the prediction, gains and offsets, noise, energies of patches, where
+        the drift of each block goes, and such a table.
     ``update``
         Takes the new planes, the prediction, the variance of its noise, drifts, gains and offsets, and noise; where
         averages, ratios and two sums of each block of lanes go; and such a table, with the blocks of lanes of a row.
@@ -268,12 +274,43 @@ KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL const T *RESTRICT varian
 """
 
 
+def _render_patches(spec: AverageSpec, dialect: Dialect) -> str:
+    return f"""{begin_filter(dialect, "float32")}
+KERNEL void sweep(GLOBAL const T *RESTRICT news, GLOBAL const T *RESTRICT predicted,
+                  GLOBAL const T *RESTRICT variances, GLOBAL const T *RESTRICT lights, GLOBAL const T *RESTRICT noise,
+                  GLOBAL T *RESTRICT patches, GLOBAL const wide_t *RESTRICT table)
+{{
+    const int rows = table[0], columns = table[1], wide = columns / {PATCH}, count = rows / {PATCH} * wide;
+    const size_t size = (size_t)rows * columns;
+    T brighter = 0;
+    UNROLL for (int plane = 0; plane < {spec.planes}; ++plane)
+        brighter += lights[{LIGHT} * plane] * lights[{LIGHT} * plane] * {1 / spec.planes}f;
+    for (int item = ITEM_X; item < count; item += ITEMS_X) {{
+        const size_t begin = (size_t)(item / wide) * {PATCH} * columns + item % wide * {PATCH};
+        T energy = 0;
+        for (int plane = 0; plane < {spec.planes}; ++plane) {{
+            const T gain = lights[{LIGHT} * plane], offset = lights[{LIGHT} * plane + 1];
+            const T sigma = fmax(noise[plane], noise[0]);
+            T total = 0;
+            UNROLL for (int m = 0; m < {PATCH**2}; ++m) {{
+                const size_t own = begin + m / {PATCH} * columns + m % {PATCH};
+                const T guess = gain * predicted[plane * size + own] + offset;
+                total += (news[plane * size + own] - guess) * rsqrt(1 + brighter * variances[own]);
+            }}
+            energy += sigma > 0 ? total * total / (sigma * sigma) : 0;
+        }}
+        patches[item] = energy * {1 / (PATCH**2 * spec.planes)}f;
+    }}
+}}
+"""
+
+
 def _render_drift(spec: AverageSpec, dialect: Dialect) -> str:
     down, right = spec.block
     return f"""{begin_filter(dialect, "float32")}{HOLD_WITHIN}
 KERNEL void sweep(GLOBAL const T *RESTRICT blocks, GLOBAL const T *RESTRICT variances,
-                  GLOBAL const T *RESTRICT lights, GLOBAL const T *RESTRICT noise, GLOBAL T *RESTRICT drifts,
-                  GLOBAL const wide_t *RESTRICT table)
+                  GLOBAL const T *RESTRICT lights, GLOBAL const T *RESTRICT noise, GLOBAL const T *RESTRICT patches,
+                  GLOBAL T *RESTRICT drifts, GLOBAL const wide_t *RESTRICT table)
 {{
     const int rows = table[0], columns = table[1], above = table[2], beside = table[3], count = above * beside;
     for (int item = ITEM_X; item < count; item += ITEMS_X) {{
@@ -296,7 +333,28 @@ KERNEL void sweep(GLOBAL const T *RESTRICT blocks, GLOBAL const T *RESTRICT vari
             total *= {1 / 9}f / fmax(noise[plane], noise[0]);
             most = fmax(most, total * total);
         }}
-        drifts[item] = {DRIFT_WORTH}f * fmax(most - {DRIFT_SLACK / 81}f * leaks, 0.0f);
+        // what moves by itself is off by much in few blocks, and says nothing about those beside it
+        T means[9], middle = 0;
+        UNROLL for (int m = 0; m < 9; ++m) {{
+            const int row = WITHIN(own + m / 3 - 1, above), column = WITHIN(own_column + m % 3 - 1, beside);
+            const int first = row * {down // PATCH}, last = min(first + {down // PATCH}, rows / {PATCH});
+            const int left = column * {right // PATCH}, end = min(left + {right // PATCH}, columns / {PATCH});
+            T energy = 0;
+            for (int y = first; y < last; ++y)
+                for (int x = left; x < end; ++x) energy += patches[y * (columns / {PATCH}) + x];
+            // at the ends, blocks have fewer patches, or none
+            means[m] = energy / (T)max(max(last - first, 0) * max(end - left, 0), 1);
+        }}
+        UNROLL for (int m = 0; m < 9; ++m) {{
+            int below = 0, alike = 0;
+            UNROLL for (int n = 0; n < 9; ++n) {{
+                below += means[n] < means[m];
+                alike += means[n] == means[m];
+            }}
+            if (below <= 4 && below + alike > 4) middle = means[m];
+        }}
+        const T drift = {DRIFT_WORTH}f * fmax(most - {DRIFT_SLACK / 81}f * leaks, 0.0f);
+        drifts[item] = fmax(drift, {PATCH_WORTH}f * fmax(middle - {PATCH_SLACK}f, 0.0f));
     }}
 }}
 """
@@ -460,6 +518,7 @@ KERNEL void sweep(GLOBAL const T *RESTRICT news, GLOBAL const T *RESTRICT summar
 _RENDERERS: dict[str, Callable[[AverageSpec, Dialect], str]] = {
     "predict": _render_predict,
     "light": _render_light,
+    "patches": _render_patches,
     "drift": _render_drift,
     "update": _render_update,
     "judge": _render_judge,

@@ -140,6 +140,20 @@ class TemporalFilterTests:
             assert expected.ratios.mean() < 0.75
             self._compare(found, expected)
 
+    @pytest.mark.parametrize("shape", [(96, 128), (131, 99), (66, 113)])
+    def test_texture_that_changes(self, shape: tuple[int, int]) -> None:
+        # in a third of the frame, by less than its noise
+        textures, noise, end = np.random.default_rng(6).normal(0, 20, (4, 35, 33)), np.array([40.0]), shape[1] // 3
+        frames = []
+        for number, texture in enumerate(textures):
+            frame = np.random.default_rng(number).normal(120, 40, shape)
+            frame[:, :end] += np.kron(texture, np.ones((4, 4)))[: shape[0], :end]
+            frames.append(frame.astype(np.float32)[np.newaxis])
+        for found, expected, _ in self._follow(iter(frames), noise, 4):
+            assert expected.motion is not None
+            self._compare(found, expected, 0.9)
+        assert expected.ratios[:, : end // 2].mean() > 1.3 * expected.ratios[:, -end:].mean()
+
     def test_after_a_cut_the_frame_counts_by_itself(self) -> None:
         noise = self.upload(np.array([_SIGMA]))
         first, second = (

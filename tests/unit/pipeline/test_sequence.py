@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 from typer.testing import CliRunner
 
 from subband import data
@@ -62,6 +63,16 @@ def test_a_moving_scene_is_clearer():
 
 def test_what_changes_all_the_time_is_no_worse():
     alone, over_time = measure_gain(add_noise(CHANGING), CHANGING, ALONE, OVER_TIME)
+    assert over_time > alone - 0.05
+
+
+@pytest.mark.parametrize("contrast", [18, 28])
+def test_texture_that_changes_below_the_noise_is_no_worse(contrast):
+    rng, sigma = np.random.default_rng(3), 40.0
+    textures = [gaussian_filter(rng.normal(size=(128, 160)), 2) for _ in range(6)]
+    clean = [(128 + contrast / each.std() * each).clip(0, 255) for each in textures]
+    noisy = [np.rint(each + rng.normal(0, sigma, each.shape)).clip(0, 255).astype(np.uint8) for each in clean]
+    alone, over_time = measure_gain(noisy, clean, *(Enhancer(sigma=sigma, temporal=each) for each in (False, True)))
     assert over_time > alone - 0.05
 
 

@@ -14,7 +14,19 @@ from subband.engines.memory import allocate
 from subband.engines.temporal.base import Grid, TemporalFilters
 from subband.engines.temporal.light import find_light, measure_drift
 from subband.engines.temporal.motion import find_motion, pad_planes, repeat_border, share_rows
-from subband.tracking import BLOCK, CUT, MARGIN, MEMORY, NEW, SLACKS, UNSEEN, tabulate_taps
+from subband.tracking import (
+    BLOCK,
+    CUT,
+    MARGIN,
+    MEMORY,
+    NEW,
+    PATCH,
+    PATCH_SLACK,
+    PATCH_WORTH,
+    SLACKS,
+    UNSEEN,
+    tabulate_taps,
+)
 from subband.typing import Array
 
 __all__ = ["CompiledPast", "CompiledTemporalFilters"]
@@ -98,6 +110,7 @@ class CompiledTemporalFilters(TemporalFilters):
         if (light != (1, 0)).any():
             relit = partial(_loops.relight, planes, light, weights, predicted, ratios, residuals)
             share_rows(planes.shape[1], relit, 32)
+        drift = np.maximum(drift, _compare_patches(residuals, drift.shape, block))
         padded, padded_ratios = allocate(past.padded.shape, planes.dtype), _make_ratios(past.padded_ratios.shape)
         found = predicted, ratios, residuals, SLACKS, 1 / MEMORY, drift, block
         share_rows(planes.shape[1], partial(_loops.update, planes, *found, padded, padded_ratios), 32)
@@ -142,6 +155,33 @@ def _compare_blocks(sums: Array, ratios: Array, sigma: Array, block: tuple[int, 
     left = new - old * light[:, :1, np.newaxis] - light[:, 1:, np.newaxis]
     drift = measure_drift(left / (sigma[:, np.newaxis, np.newaxis] * np.sqrt(variance)), 1 / counts)
     return light.astype(np.float32), drift
+
+
+def _compare_patches(residuals: Array, blocks: tuple[int, ...], block: tuple[int, int]) -> Array:
+    """Return the excess of the energy of sums of patches, the median of each block and those around it."""
+    energies = np.empty([length // PATCH for length in residuals.shape[1:]], np.float32)
+    share_rows(len(energies), partial(_measure_patches, residuals, energies), 16)
+    sides = [step // PATCH for step in block]
+    whole = np.zeros([count * side for count, side in zip(blocks, sides, strict=True)], np.float32)
+    whole[: energies.shape[0], : energies.shape[1]] = energies
+    totals = whole.reshape(blocks[0], sides[0], blocks[1], sides[1]).sum(axis=(1, 3))
+    # at the ends, blocks have fewer patches, or none
+    rows, columns = (
+        np.clip(length - np.arange(count) * side, 0, side)
+        for length, count, side in zip(energies.shape, blocks, sides, strict=True)
+    )
+    means = np.pad(totals / np.maximum(np.outer(rows, columns), 1), 1, mode="edge")
+    # what moves by itself is off by much in few blocks, and says nothing about those beside it
+    around = np.median(np.lib.stride_tricks.sliding_window_view(means, (3, 3)), axis=(2, 3))
+    return np.asarray(PATCH_WORTH * np.maximum(around - PATCH_SLACK, 0), np.float32)
+
+
+def _measure_patches(residuals: Array, energies: Array, first: int, last: int) -> None:
+    """Write the squares of the sums of patches over their samples, of all planes together, in some rows of patches."""
+    part = residuals[:, PATCH * first : PATCH * last, : PATCH * energies.shape[1]]
+    lines = np.add.reduce([part[:, k::PATCH] for k in range(PATCH)])
+    sums = np.add.reduce([lines[..., k::PATCH] for k in range(PATCH)])
+    energies[first:last] = np.square(sums).sum(axis=0) * np.float32(1 / PATCH**2)
 
 
 def _make_ratios(shape: tuple[int, ...]) -> Array:
