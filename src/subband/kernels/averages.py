@@ -82,11 +82,11 @@ def render_average(spec: AverageSpec, dialect: Dialect) -> str:
         Takes sums, the variance of the noise of the prediction, noise, room for `ROOM` numbers of each block of each
         plane, where gain and offset of each plane go, and such a table. The third direction counts planes.
     ``patches``
-        Takes the new planes, the prediction, the variance of its noise, gains and offsets, noise, where the energy of
-        the sum of each patch of `subband.tracking.PATCH` rows and columns goes, and such a table.
+        Takes the new planes, the prediction, the variance of its noise, gains and offsets, noise, where the sum
+        of each patch of `subband.tracking.PATCH` rows and columns of each plane goes, and such a table.
     ``drift``
-        Takes sums, the variance of the noise of the prediction, gains and offsets, noise, energies of patches, where
-        the drift of each block goes, and such a table.
+        Takes sums, the variance of the noise of the prediction, gains and offsets, noise, sums of patches, where the
+        drift of each block goes, and such a table.
     ``update``
         Takes the new planes, the prediction, the variance of its noise, drifts, gains and offsets, and noise; where
         averages, ratios and two sums of each block of lanes go; and such a table, with the blocks of lanes of a row.
@@ -287,7 +287,6 @@ KERNEL void sweep(GLOBAL const T *RESTRICT news, GLOBAL const T *RESTRICT predic
         brighter += lights[{LIGHT} * plane] * lights[{LIGHT} * plane] * {1 / spec.planes}f;
     for (int item = ITEM_X; item < count; item += ITEMS_X) {{
         const size_t begin = (size_t)(item / wide) * {PATCH} * columns + item % wide * {PATCH};
-        T energy = 0;
         for (int plane = 0; plane < {spec.planes}; ++plane) {{
             const T gain = lights[{LIGHT} * plane], offset = lights[{LIGHT} * plane + 1];
             const T sigma = fmax(noise[plane], noise[0]);
@@ -297,9 +296,8 @@ KERNEL void sweep(GLOBAL const T *RESTRICT news, GLOBAL const T *RESTRICT predic
                 const T guess = gain * predicted[plane * size + own] + offset;
                 total += (news[plane * size + own] - guess) * rsqrt(1 + brighter * variances[own]);
             }}
-            energy += sigma > 0 ? total * total / (sigma * sigma) : 0;
+            patches[plane * count + item] = sigma > 0 ? total / (sigma * sqrt({PATCH**2 * spec.planes}.0f)) : 0;
         }}
-        patches[item] = energy * {1 / (PATCH**2 * spec.planes)}f;
     }}
 }}
 """
@@ -333,25 +331,37 @@ KERNEL void sweep(GLOBAL const T *RESTRICT blocks, GLOBAL const T *RESTRICT vari
             total *= {1 / 9}f / fmax(noise[plane], noise[0]);
             most = fmax(most, total * total);
         }}
-        // what moves by itself is off by much in few blocks, and says nothing about those beside it
-        T means[9], middle = 0;
-        UNROLL for (int m = 0; m < 9; ++m) {{
-            const int row = WITHIN(own + m / 3 - 1, above), column = WITHIN(own_column + m % 3 - 1, beside);
-            const int first = row * {down // PATCH}, last = min(first + {down // PATCH}, rows / {PATCH});
-            const int left = column * {right // PATCH}, end = min(left + {right // PATCH}, columns / {PATCH});
-            T energy = 0;
-            for (int y = first; y < last; ++y)
-                for (int x = left; x < end; ++x) energy += patches[y * (columns / {PATCH}) + x];
-            // at the ends, blocks have fewer patches, or none
-            means[m] = energy / (T)max(max(last - first, 0) * max(end - left, 0), 1);
+        const int size = rows / {PATCH} * (columns / {PATCH});
+        T apart[9] = {{0}}, middle = 0;
+        for (int plane = 0; plane < {spec.planes}; ++plane) {{
+            T means[9], common = 0;
+            UNROLL for (int m = 0; m < 9; ++m) {{
+                const int row = WITHIN(own + m / 3 - 1, above), column = WITHIN(own_column + m % 3 - 1, beside);
+                const int first = row * {down // PATCH}, last = min(first + {down // PATCH}, rows / {PATCH});
+                const int left = column * {right // PATCH}, end = min(left + {right // PATCH}, columns / {PATCH});
+                // at the ends, blocks have fewer patches, or none
+                const T part = 1 / (T)max(max(last - first, 0) * max(end - left, 0), 1);
+                T total = 0, energy = 0;
+                for (int y = first; y < last; ++y) for (int x = left; x < end; ++x) {{
+                    const T value = patches[plane * size + y * (columns / {PATCH}) + x];
+                    total += value;
+                    energy += value * value;
+                }}
+                means[m] = total * part;
+                apart[m] += energy * part;
+                common += {1 / 9}f * means[m];
+            }}
+            // what all of them have in common is drift
+            UNROLL for (int m = 0; m < 9; ++m) apart[m] -= common * (2 * means[m] - common);
         }}
+        // what moves by itself is off by much in few blocks, and says nothing about those beside it
         UNROLL for (int m = 0; m < 9; ++m) {{
             int below = 0, alike = 0;
             UNROLL for (int n = 0; n < 9; ++n) {{
-                below += means[n] < means[m];
-                alike += means[n] == means[m];
+                below += apart[n] < apart[m];
+                alike += apart[n] == apart[m];
             }}
-            if (below <= 4 && below + alike > 4) middle = means[m];
+            if (below <= 4 && below + alike > 4) middle = apart[m];
         }}
         const T drift = {DRIFT_WORTH}f * fmax(most - {DRIFT_SLACK / 81}f * leaks, 0.0f);
         drifts[item] = fmax(drift, {PATCH_WORTH}f * fmax(middle - {PATCH_SLACK}f, 0.0f));

@@ -159,29 +159,34 @@ def _compare_blocks(sums: Array, ratios: Array, sigma: Array, block: tuple[int, 
 
 def _compare_patches(residuals: Array, blocks: tuple[int, ...], block: tuple[int, int]) -> Array:
     """Return the excess of the energy of sums of patches, the median of each block and those around it."""
-    energies = np.empty([length // PATCH for length in residuals.shape[1:]], np.float32)
-    share_rows(len(energies), partial(_measure_patches, residuals, energies), 16)
-    sides = [step // PATCH for step in block]
-    whole = np.zeros([count * side for count, side in zip(blocks, sides, strict=True)], np.float32)
-    whole[: energies.shape[0], : energies.shape[1]] = energies
-    totals = whole.reshape(blocks[0], sides[0], blocks[1], sides[1]).sum(axis=(1, 3))
+    shape, sides = [length // PATCH for length in residuals.shape[1:]], [step // PATCH for step in block]
     # at the ends, blocks have fewer patches, or none
+    whole = np.zeros((len(residuals), blocks[0] * sides[0], blocks[1] * sides[1]), np.float32)
+    sums = whole[:, : shape[0], : shape[1]]
+    share_rows(shape[0], partial(_sum_patches, residuals, sums), 16)
     rows, columns = (
         np.clip(length - np.arange(count) * side, 0, side)
-        for length, count, side in zip(energies.shape, blocks, sides, strict=True)
+        for length, count, side in zip(shape, blocks, sides, strict=True)
     )
-    means = np.pad(totals / np.maximum(np.outer(rows, columns), 1), 1, mode="edge")
+    counts = np.maximum(np.outer(rows, columns), 1)
+    parts = whole.reshape(-1, blocks[0], sides[0], blocks[1], sides[1])
+    means, energies = parts.sum(axis=(2, 4)) / counts, np.square(parts).sum(axis=(2, 4)) / counts
+    means, energies = (
+        np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (1, 1), (1, 1)), mode="edge"), (3, 3), axis=(1, 2))
+        for x in (means, energies)
+    )
+    # what all of them have in common is drift
+    common = means.mean(axis=(3, 4), keepdims=True)
+    apart = (energies - common * (2 * means - common)).sum(axis=0)
     # what moves by itself is off by much in few blocks, and says nothing about those beside it
-    around = np.median(np.lib.stride_tricks.sliding_window_view(means, (3, 3)), axis=(2, 3))
-    return np.asarray(PATCH_WORTH * np.maximum(around - PATCH_SLACK, 0), np.float32)
+    return np.asarray(PATCH_WORTH * np.maximum(np.median(apart, axis=(2, 3)) - PATCH_SLACK, 0), np.float32)
 
 
-def _measure_patches(residuals: Array, energies: Array, first: int, last: int) -> None:
-    """Write the squares of the sums of patches over their samples, of all planes together, in some rows of patches."""
-    part = residuals[:, PATCH * first : PATCH * last, : PATCH * energies.shape[1]]
+def _sum_patches(residuals: Array, sums: Array, first: int, last: int) -> None:
+    """Write the sums of patches over the root of their samples, in some rows of patches."""
+    part = residuals[:, PATCH * first : PATCH * last, : PATCH * sums.shape[2]]
     lines = np.add.reduce([part[:, k::PATCH] for k in range(PATCH)])
-    sums = np.add.reduce([lines[..., k::PATCH] for k in range(PATCH)])
-    energies[first:last] = np.square(sums).sum(axis=0) * np.float32(1 / PATCH**2)
+    sums[:, first:last] = np.add.reduce([lines[..., k::PATCH] for k in range(PATCH)]) * np.float32(1 / PATCH)
 
 
 def _make_ratios(shape: tuple[int, ...]) -> Array:

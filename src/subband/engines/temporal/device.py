@@ -101,9 +101,20 @@ class DeviceTemporalFilters(TemporalFilters):
         run("light", (fitters, 1, count), fitters, blocks, variances, noise, room, lights, sizes)
         drifts = self._device.allocate((high, wide), _SINGLE)
         # a frame without a whole one has room for one all the same
-        patches = self._device.allocate(tuple(max(length // PATCH, 1) for length in (rows, columns)), _SINGLE)
-        items = count_items(patches.size, 1)
-        run("patches", items, 4, planes, predicted, variances, lights, noise, patches, sizes)
+        shape = max(rows // PATCH, 1), max(columns // PATCH, 1)
+        patches = self._device.allocate((count, *shape), _SINGLE)
+        run(
+            "patches",
+            count_items(shape[0] * shape[1], 1),
+            4,
+            planes,
+            predicted,
+            variances,
+            lights,
+            noise,
+            patches,
+            sizes,
+        )
         run("drift", count_items(high * wide, 1), 4, blocks, variances, lights, noise, patches, drifts, sizes)
         summary = self._device.allocate((2,), _SINGLE)
         after = self._make_past(planes, noise, replace(motion, summary=summary))
