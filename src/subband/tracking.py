@@ -28,6 +28,9 @@ __all__ = [
     "MOST_GAIN",
     "NEW",
     "OWN_WORTH",
+    "PATCH",
+    "PATCH_SLACK",
+    "PATCH_WORTH",
     "PHASES",
     "RADIUS",
     "REACH",
@@ -120,6 +123,11 @@ LIGHT_ROUNDS, LIGHT_WORTH, LIGHT_SPREAD, MOST_GAIN = 8, 20.0, 0.1, 4.0
 #: Squared mean of 3 × 3 blocks, over its noise, from which it counts as drift, and how much more than the energy of
 #: single samples: what follows removes noise, and no drift.
 DRIFT_SLACK, DRIFT_WORTH = 10.0, 10.0
+
+#: Rows and columns of samples whose sum is looked at; energy of such sums, over that of noise, from which it counts
+#: where most of 3 × 3 blocks have as much, and how much it counts. Residuals of texture that has changed are alike
+#: beside each other, and those of noise are not, so that it shows where it is much weaker than noise.
+PATCH, PATCH_SLACK, PATCH_WORTH = 4, 1.5, 1.0
 
 
 @lru_cache(maxsize=32)

@@ -68,4 +68,4 @@ def test_few_launches_take_a_frame():
     # each takes some microseconds of Python, and a gap on the device
     bright, chroma = follow_two(RecordingDevice(CUDA), (1080, 1920))
     assert bright <= _MOST_LAUNCHES
-    assert chroma <= 6
+    assert chroma <= 7

@@ -202,10 +202,12 @@ def measure_planes(filters: Filters, coefficients: Coefficients, mask: Array | N
     filters : Filters
         The engine that computes.
     coefficients : Coefficients
-        Of a transform of at least one level.
+        Of a transform of at least one level, but for planes of a single sample: those have no noise that can be told.
     mask : ndarray of bool, optional
         Which samples of the planes count, of the shape of space.
     """
+    if not coefficients.details:
+        return filters.upload(np.zeros(coefficients.approximation.shape[0]))
     axes, bands = len(coefficients.wavelets), coefficients.details[0]
     if coefficients.is_complex:
         bands = {key: _take_real(bands, key) for key in dict.fromkeys(key[:axes] for key in bands)}

@@ -29,6 +29,9 @@ from subband.tracking import (
     MEMORY,
     MOST_GAIN,
     NEW,
+    PATCH,
+    PATCH_SLACK,
+    PATCH_WORTH,
     PHASES,
     SLACKS,
     STRAIGHT,
@@ -55,7 +58,7 @@ class AverageSpec:
 
     Attributes
     ----------
-    task : {"predict", "light", "drift", "update", "judge", "renew"}
+    task : {"predict", "light", "patches", "drift", "update", "judge", "renew"}
         What is done.
     planes : int
         How many there are.
@@ -63,7 +66,7 @@ class AverageSpec:
         Rows and columns of samples that move alike.
     """
 
-    task: Literal["predict", "light", "drift", "update", "judge", "renew"]
+    task: Literal["predict", "light", "patches", "drift", "update", "judge", "renew"]
     planes: int = 1
     block: tuple[int, int] = (2 * BLOCK, 2 * BLOCK)
 
@@ -78,9 +81,12 @@ def render_average(spec: AverageSpec, dialect: Dialect) -> str:
     ``light``
         Takes sums, the variance of the noise of the prediction, noise, room for `ROOM` numbers of each block of each
         plane, where gain and offset of each plane go, and such a table. The third direction counts planes.
+    ``patches``
+        Takes the new planes, the prediction, the variance of its noise, gains and offsets, noise, where the sum
+        of each patch of `subband.tracking.PATCH` rows and columns of each plane goes, and such a table.
     ``drift``
-        Takes sums, the variance of the noise of the prediction, gains and offsets, noise, where the drift of each block
-        goes, and such a table.
+        Takes sums, the variance of the noise of the prediction, gains and offsets, noise, sums of patches, where the
+        drift of each block goes, and such a table.
     ``update``
         Takes the new planes, the prediction, the variance of its noise, drifts, gains and offsets, and noise; where
         averages, ratios and two sums of each block of lanes go; and such a table, with the blocks of lanes of a row.
@@ -268,12 +274,41 @@ KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL const T *RESTRICT varian
 """
 
 
+def _render_patches(spec: AverageSpec, dialect: Dialect) -> str:
+    return f"""{begin_filter(dialect, "float32")}
+KERNEL void sweep(GLOBAL const T *RESTRICT news, GLOBAL const T *RESTRICT predicted,
+                  GLOBAL const T *RESTRICT variances, GLOBAL const T *RESTRICT lights, GLOBAL const T *RESTRICT noise,
+                  GLOBAL T *RESTRICT patches, GLOBAL const wide_t *RESTRICT table)
+{{
+    const int rows = table[0], columns = table[1], wide = columns / {PATCH}, count = rows / {PATCH} * wide;
+    const size_t size = (size_t)rows * columns;
+    T brighter = 0;
+    UNROLL for (int plane = 0; plane < {spec.planes}; ++plane)
+        brighter += lights[{LIGHT} * plane] * lights[{LIGHT} * plane] * {1 / spec.planes}f;
+    for (int item = ITEM_X; item < count; item += ITEMS_X) {{
+        const size_t begin = (size_t)(item / wide) * {PATCH} * columns + item % wide * {PATCH};
+        for (int plane = 0; plane < {spec.planes}; ++plane) {{
+            const T gain = lights[{LIGHT} * plane], offset = lights[{LIGHT} * plane + 1];
+            const T sigma = fmax(noise[plane], noise[0]);
+            T total = 0;
+            UNROLL for (int m = 0; m < {PATCH**2}; ++m) {{
+                const size_t own = begin + m / {PATCH} * columns + m % {PATCH};
+                const T guess = gain * predicted[plane * size + own] + offset;
+                total += (news[plane * size + own] - guess) * rsqrt(1 + brighter * variances[own]);
+            }}
+            patches[plane * count + item] = sigma > 0 ? total / (sigma * sqrt({PATCH**2 * spec.planes}.0f)) : 0;
+        }}
+    }}
+}}
+"""
+
+
 def _render_drift(spec: AverageSpec, dialect: Dialect) -> str:
     down, right = spec.block
     return f"""{begin_filter(dialect, "float32")}{HOLD_WITHIN}
 KERNEL void sweep(GLOBAL const T *RESTRICT blocks, GLOBAL const T *RESTRICT variances,
-                  GLOBAL const T *RESTRICT lights, GLOBAL const T *RESTRICT noise, GLOBAL T *RESTRICT drifts,
-                  GLOBAL const wide_t *RESTRICT table)
+                  GLOBAL const T *RESTRICT lights, GLOBAL const T *RESTRICT noise, GLOBAL const T *RESTRICT patches,
+                  GLOBAL T *RESTRICT drifts, GLOBAL const wide_t *RESTRICT table)
 {{
     const int rows = table[0], columns = table[1], above = table[2], beside = table[3], count = above * beside;
     for (int item = ITEM_X; item < count; item += ITEMS_X) {{
@@ -296,7 +331,40 @@ KERNEL void sweep(GLOBAL const T *RESTRICT blocks, GLOBAL const T *RESTRICT vari
             total *= {1 / 9}f / fmax(noise[plane], noise[0]);
             most = fmax(most, total * total);
         }}
-        drifts[item] = {DRIFT_WORTH}f * fmax(most - {DRIFT_SLACK / 81}f * leaks, 0.0f);
+        const int size = rows / {PATCH} * (columns / {PATCH});
+        T apart[9] = {{0}}, middle = 0;
+        for (int plane = 0; plane < {spec.planes}; ++plane) {{
+            T means[9], common = 0;
+            UNROLL for (int m = 0; m < 9; ++m) {{
+                const int row = WITHIN(own + m / 3 - 1, above), column = WITHIN(own_column + m % 3 - 1, beside);
+                const int first = row * {down // PATCH}, last = min(first + {down // PATCH}, rows / {PATCH});
+                const int left = column * {right // PATCH}, end = min(left + {right // PATCH}, columns / {PATCH});
+                // at the ends, blocks have fewer patches, or none
+                const T part = 1 / (T)max(max(last - first, 0) * max(end - left, 0), 1);
+                T total = 0, energy = 0;
+                for (int y = first; y < last; ++y) for (int x = left; x < end; ++x) {{
+                    const T value = patches[plane * size + y * (columns / {PATCH}) + x];
+                    total += value;
+                    energy += value * value;
+                }}
+                means[m] = total * part;
+                apart[m] += energy * part;
+                common += {1 / 9}f * means[m];
+            }}
+            // what all of them have in common is drift
+            UNROLL for (int m = 0; m < 9; ++m) apart[m] -= common * (2 * means[m] - common);
+        }}
+        // what moves by itself is off by much in few blocks, and says nothing about those beside it
+        UNROLL for (int m = 0; m < 9; ++m) {{
+            int below = 0, alike = 0;
+            UNROLL for (int n = 0; n < 9; ++n) {{
+                below += apart[n] < apart[m];
+                alike += apart[n] == apart[m];
+            }}
+            if (below <= 4 && below + alike > 4) middle = apart[m];
+        }}
+        const T drift = {DRIFT_WORTH}f * fmax(most - {DRIFT_SLACK / 81}f * leaks, 0.0f);
+        drifts[item] = fmax(drift, {PATCH_WORTH}f * fmax(middle - {PATCH_SLACK}f, 0.0f));
     }}
 }}
 """
@@ -400,7 +468,8 @@ KERNEL void sweep(GLOBAL const T *RESTRICT news, GLOBAL const T *RESTRICT predic
         ratios[own] = gain;
         UNROLL for (int plane = 0; plane < {spec.planes}; ++plane) {{
             const T guess = lights[{LIGHT} * plane] * predicted[plane * count + own] + lights[{LIGHT} * plane + 1];
-            averages[plane * count + own] = guess + gain * (news[plane * count + own] - guess);
+            const T sample = news[plane * count + own];
+            averages[plane * count + own] = noise[plane] > 0 ? guess + gain * (sample - guess) : sample;
         }}
         if (i % {BLOCK} == 0 && j % {BLOCK} == 0) {{
             fresh += gain > {NEW}f;
@@ -418,7 +487,7 @@ KERNEL void sweep(GLOBAL const T *RESTRICT news, GLOBAL const T *RESTRICT predic
 """
 
 
-def _render_judge(spec: AverageSpec, dialect: Dialect) -> str:
+def _render_judge(_: AverageSpec, dialect: Dialect) -> str:
     return f"""{_begin(dialect, THREADS, 1)}
 KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL const T *RESTRICT noise, GLOBAL const T *RESTRICT lead,
                   GLOBAL T *RESTRICT summary, GLOBAL const wide_t *RESTRICT table)
@@ -432,9 +501,8 @@ KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL const T *RESTRICT noise,
     SUM_ALL(fresh);
     SUM_ALL(total);
     if (THREAD > 0) return;
-    bool is_new = fresh > {CUT}f * table[1] || lead[1] > 0;
     // where there is no noise, there is nothing to average
-    for (int plane = 0; plane < {spec.planes}; ++plane) is_new = is_new || !(noise[plane] > 0);
+    const bool is_new = fresh > {CUT}f * table[1] || lead[1] > 0 || !(noise[0] > 0);
     summary[0] = is_new ? 1 : total / table[1];
     summary[1] = is_new;
 }}
@@ -460,6 +528,7 @@ KERNEL void sweep(GLOBAL const T *RESTRICT news, GLOBAL const T *RESTRICT summar
 _RENDERERS: dict[str, Callable[[AverageSpec, Dialect], str]] = {
     "predict": _render_predict,
     "light": _render_light,
+    "patches": _render_patches,
     "drift": _render_drift,
     "update": _render_update,
     "judge": _render_judge,

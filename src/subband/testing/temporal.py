@@ -140,6 +140,20 @@ class TemporalFilterTests:
             assert expected.ratios.mean() < 0.75
             self._compare(found, expected)
 
+    @pytest.mark.parametrize("shape", [(96, 128), (131, 99), (66, 113)])
+    def test_texture_that_changes(self, shape: tuple[int, int]) -> None:
+        # in a third of the frame, by less than its noise
+        textures, noise, end = np.random.default_rng(6).normal(0, 20, (4, 35, 33)), np.array([40.0]), shape[1] // 3
+        frames = []
+        for number, texture in enumerate(textures):
+            frame = np.random.default_rng(number).normal(120, 40, shape)
+            frame[:, :end] += np.kron(texture, np.ones((4, 4)))[: shape[0], :end]
+            frames.append(frame.astype(np.float32)[np.newaxis])
+        for found, expected, _ in self._follow(iter(frames), noise, 4):
+            assert expected.motion is not None
+            self._compare(found, expected, 0.9)
+        assert expected.ratios[:, : end // 2].mean() > 1.3 * expected.ratios[:, -end:].mean()
+
     def test_after_a_cut_the_frame_counts_by_itself(self) -> None:
         noise = self.upload(np.array([_SIGMA]))
         first, second = (
@@ -164,6 +178,19 @@ class TemporalFilterTests:
         for frame, _ in zip(video, range(2), strict=False):
             past = self._step(past, self.upload(frame), noise)
             np.testing.assert_array_equal(self.download(past.planes), frame)
+
+    def test_one_plane_without_noise_stays_as_it_is(self) -> None:
+        noise = np.array([_SIGMA, 0.0, 6.0])
+        rng = np.random.default_rng(4)
+        frames = (
+            np.concatenate([frame, 0.5 * data.camera()[np.newaxis, :96, :112], frame + rng.normal(0, 4, frame.shape)])
+            for frame in _draw_video((96, 112), (1.0, 0.5))
+        )
+        for found, expected, frame in self._follow((each.astype(np.float32) for each in frames), noise, 3):
+            assert expected.ratios.mean() < 0.75
+            np.testing.assert_array_equal(expected.planes[1], frame[1])
+            np.testing.assert_array_equal(self.download(found.planes)[1], frame[1])
+            self._compare(found, expected)
 
     def test_the_past_is_not_changed(self) -> None:
         video, noise = _draw_video((80, 96), (1.0, 0.0)), self.upload(np.array([_SIGMA]))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 from typer.testing import CliRunner
 
 from subband import data
@@ -65,6 +66,16 @@ def test_what_changes_all_the_time_is_no_worse():
     assert over_time > alone - 0.05
 
 
+@pytest.mark.parametrize("contrast", [18, 28])
+def test_texture_that_changes_below_the_noise_is_no_worse(contrast):
+    rng, sigma = np.random.default_rng(3), 40.0
+    textures = [gaussian_filter(rng.normal(size=(128, 160)), 2) for _ in range(6)]
+    clean = [(128 + contrast / each.std() * each).clip(0, 255) for each in textures]
+    noisy = [np.rint(each + rng.normal(0, sigma, each.shape)).clip(0, 255).astype(np.uint8) for each in clean]
+    alone, over_time = measure_gain(noisy, clean, *(Enhancer(sigma=sigma, temporal=each) for each in (False, True)))
+    assert over_time > alone - 0.05
+
+
 @pytest.mark.parametrize("frames", [STILL, [frame[..., 0] for frame in STILL]], ids=["colour", "grey"])
 def test_a_frame_after_a_cut_is_that_frame_alone(frames):
     noisy = add_noise(frames[:2]) + [frame[::-1, ::-1] for frame in add_noise(frames[:2], 1)]
@@ -100,6 +111,25 @@ def test_numbers_say_what_follows():
     assert (sequence.apply(noisy[5], 5) != ALONE.apply(noisy[5])).any()
     np.testing.assert_array_equal(sequence.apply(noisy[0], 0), ALONE.apply(noisy[0]))
     np.testing.assert_array_equal(sequence.apply(noisy[4], 40), ALONE.apply(noisy[4]))
+
+
+@pytest.mark.parametrize("sigma", [SIGMA, None])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 40), (7, 5), (16, 15), (1, 1, 3), (17, 33, 3)])
+def test_frames_of_any_size(shape, sigma):
+    noisy = add_noise([np.full(shape, 100)] * 4)
+    results = list(process_frames(noisy, Enhancer(Denoise(), sigma=sigma, temporal=True)))
+    assert [(each.shape, each.dtype) for each in results] == [(shape, np.uint8)] * 4
+
+
+@pytest.mark.parametrize("colour", ["opponents", "ycbcr", "rgb"])
+@pytest.mark.parametrize("sigma", [None, (SIGMA, SIGMA, 0.0)])
+def test_channels_without_noise_do_not_keep_others_from_being_averaged(colour, sigma):
+    clean = [np.repeat(each[..., :1], 3, -1) for each in STILL]
+    noisy = add_noise([each[..., :1] for each in clean])
+    noisy = [np.concatenate([a, a, a if sigma is None else b[..., 2:]], -1) for a, b in zip(noisy, clean, strict=True)]
+    enhancers = [Enhancer(sigma=sigma, colour=colour, temporal=temporal) for temporal in (False, True)]
+    alone, over_time = measure_gain(noisy, clean, *enhancers)
+    assert over_time > alone + 1
 
 
 def test_another_shape_begins_anew():

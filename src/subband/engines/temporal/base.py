@@ -72,7 +72,7 @@ class TemporalFilters(ABC):
         Returns
         -------
         object
-            For `average`; None if it is not to be found.
+            For `average`; None if it is not to be found, as without noise in the first plane.
         """
 
     @abstractmethod
@@ -93,7 +93,8 @@ class TemporalFilters(ABC):
         Returns
         -------
         Past
-            If nothing of the past is of use, with the planes of the frame, and ratios of 1.
+            If nothing of the past is of use, or the first plane has no noise, with the planes of the frame, and ratios
+            of 1. Other planes without noise are those of the frame too.
         """
 
     @abstractmethod

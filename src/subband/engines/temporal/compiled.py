@@ -14,7 +14,19 @@ from subband.engines.memory import allocate
 from subband.engines.temporal.base import Grid, TemporalFilters
 from subband.engines.temporal.light import find_light, measure_drift
 from subband.engines.temporal.motion import find_motion, pad_planes, repeat_border, share_rows
-from subband.tracking import BLOCK, CUT, MARGIN, MEMORY, NEW, SLACKS, UNSEEN, tabulate_taps
+from subband.tracking import (
+    BLOCK,
+    CUT,
+    MARGIN,
+    MEMORY,
+    NEW,
+    PATCH,
+    PATCH_SLACK,
+    PATCH_WORTH,
+    SLACKS,
+    UNSEEN,
+    tabulate_taps,
+)
 from subband.typing import Array
 
 __all__ = ["CompiledPast", "CompiledTemporalFilters"]
@@ -73,7 +85,7 @@ class CompiledTemporalFilters(TemporalFilters):
         return CompiledPast(padded, ratios, np.asarray(noise, np.float64))
 
     def find_motion(self, planes: Array, past: CompiledPast, noise: Any) -> Array | None:
-        if not np.all(noise):
+        if not noise[0]:
             return None
         ratio = float(past.ratios[::BLOCK, ::BLOCK].mean())
         return find_motion(pad_planes(planes[0]), past.padded[0], float(noise[0]), ratio)
@@ -82,7 +94,7 @@ class CompiledTemporalFilters(TemporalFilters):
         self, past: CompiledPast, planes: Array, noise: Any, motion: Array | None, steps: tuple[int, int]
     ) -> CompiledPast:
         sigma = np.asarray(noise, np.float64)
-        if motion is None or not sigma.all():
+        if motion is None or not sigma[0]:
             return self.begin(planes, sigma)
         predicted = allocate(planes.shape, planes.dtype)
         ratios, residuals = allocate(planes.shape[1:], planes.dtype), allocate(planes.shape, planes.dtype)
@@ -98,9 +110,12 @@ class CompiledTemporalFilters(TemporalFilters):
         if (light != (1, 0)).any():
             relit = partial(_loops.relight, planes, light, weights, predicted, ratios, residuals)
             share_rows(planes.shape[1], relit, 32)
+        drift = np.maximum(drift, _compare_patches(residuals, drift.shape, block))
         padded, padded_ratios = allocate(past.padded.shape, planes.dtype), _make_ratios(past.padded_ratios.shape)
         found = predicted, ratios, residuals, SLACKS, 1 / MEMORY, drift, block
         share_rows(planes.shape[1], partial(_loops.update, planes, *found, padded, padded_ratios), 32)
+        for plane in np.flatnonzero(sigma == 0):
+            padded[plane, MARGIN:-MARGIN, MARGIN:-MARGIN] = planes[plane]
         repeat_border(padded)
         # where little is left of the past, all of the frame counts as new
         after = CompiledPast(padded, padded_ratios, sigma, motion)
@@ -140,6 +155,38 @@ def _compare_blocks(sums: Array, ratios: Array, sigma: Array, block: tuple[int, 
     left = new - old * light[:, :1, np.newaxis] - light[:, 1:, np.newaxis]
     drift = measure_drift(left / (sigma[:, np.newaxis, np.newaxis] * np.sqrt(variance)), 1 / counts)
     return light.astype(np.float32), drift
+
+
+def _compare_patches(residuals: Array, blocks: tuple[int, ...], block: tuple[int, int]) -> Array:
+    """Return the excess of the energy of sums of patches, the median of each block and those around it."""
+    shape, sides = [length // PATCH for length in residuals.shape[1:]], [step // PATCH for step in block]
+    # at the ends, blocks have fewer patches, or none
+    whole = np.zeros((len(residuals), blocks[0] * sides[0], blocks[1] * sides[1]), np.float32)
+    sums = whole[:, : shape[0], : shape[1]]
+    share_rows(shape[0], partial(_sum_patches, residuals, sums), 16)
+    rows, columns = (
+        np.clip(length - np.arange(count) * side, 0, side)
+        for length, count, side in zip(shape, blocks, sides, strict=True)
+    )
+    counts = np.maximum(np.outer(rows, columns), 1)
+    parts = whole.reshape(-1, blocks[0], sides[0], blocks[1], sides[1])
+    means, energies = parts.sum(axis=(2, 4)) / counts, np.square(parts).sum(axis=(2, 4)) / counts
+    means, energies = (
+        np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (1, 1), (1, 1)), mode="edge"), (3, 3), axis=(1, 2))
+        for x in (means, energies)
+    )
+    # what all of them have in common is drift
+    common = means.mean(axis=(3, 4), keepdims=True)
+    apart = (energies - common * (2 * means - common)).sum(axis=0)
+    # what moves by itself is off by much in few blocks, and says nothing about those beside it
+    return np.asarray(PATCH_WORTH * np.maximum(np.median(apart, axis=(2, 3)) - PATCH_SLACK, 0), np.float32)
+
+
+def _sum_patches(residuals: Array, sums: Array, first: int, last: int) -> None:
+    """Write the sums of patches over the root of their samples, in some rows of patches."""
+    part = residuals[:, PATCH * first : PATCH * last, : PATCH * sums.shape[2]]
+    lines = np.add.reduce([part[:, k::PATCH] for k in range(PATCH)])
+    sums[:, first:last] = np.add.reduce([lines[..., k::PATCH] for k in range(PATCH)]) * np.float32(1 / PATCH)
 
 
 def _make_ratios(shape: tuple[int, ...]) -> Array:

@@ -17,7 +17,7 @@ from subband.kernels.block_search import SearchSpec, render_search
 from subband.kernels.dialects import LANES
 from subband.kernels.motion import BALANCED, HALVED, THREADS, MotionSpec, render_motion
 from subband.kernels.noise_maps import HALVERS, MOST_HALVES, MapSpec, render_map
-from subband.tracking import BLOCK, RADIUS, SCALES, STEPS, WINDOW, measure_gain, tabulate_taps
+from subband.tracking import BLOCK, PATCH, RADIUS, SCALES, STEPS, WINDOW, measure_gain, tabulate_taps
 
 __all__ = ["DeviceTemporalFilters"]
 
@@ -100,7 +100,22 @@ class DeviceTemporalFilters(TemporalFilters):
         fitters = count_fitters(self._device.dialect) // LANES
         run("light", (fitters, 1, count), fitters, blocks, variances, noise, room, lights, sizes)
         drifts = self._device.allocate((high, wide), _SINGLE)
-        run("drift", count_items(high * wide, 1), 4, blocks, variances, lights, noise, drifts, sizes)
+        # a frame without a whole one has room for one all the same
+        shape = max(rows // PATCH, 1), max(columns // PATCH, 1)
+        patches = self._device.allocate((count, *shape), _SINGLE)
+        run(
+            "patches",
+            count_items(shape[0] * shape[1], 1),
+            4,
+            planes,
+            predicted,
+            variances,
+            lights,
+            noise,
+            patches,
+            sizes,
+        )
+        run("drift", count_items(high * wide, 1), 4, blocks, variances, lights, noise, patches, drifts, sizes)
         summary = self._device.allocate((2,), _SINGLE)
         after = self._make_past(planes, noise, replace(motion, summary=summary))
         above, beside = -(-rows // UPDATED[0]), -(-columns // UPDATED[1])
