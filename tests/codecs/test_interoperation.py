@@ -169,6 +169,12 @@ def test_ffmpeg_reads_what_we_write(seed):
         assert measure_difference(found, imread(io.BytesIO(data))) <= 1
 
 
+@pytest.mark.parametrize("seed", range(5000, 5040))
+def test_high_throughput_files_are_valid(seed, tmp_path):
+    case = draw_ht_case(seed)
+    check_file(encode(case.picture, bits=case.bits, **case.options), tmp_path, "jph")
+
+
 def test_boxes_are_valid(tmp_path):
     picture = draw_picture(np.random.default_rng(0), 50, 60, 3, 8)
     red, green, blue = (picture[..., number] for number in range(3))
@@ -181,11 +187,11 @@ def test_boxes_are_valid(tmp_path):
     check_file(encode(picture[..., :2]), tmp_path)
 
 
-def check_file(data, folder):
+def check_file(data, folder, form="jp2"):
     jpylyzer = pytest.importorskip("jpylyzer.jpylyzer")
-    path = folder / "picture.jp2"
+    path = folder / f"picture.{form}"
     path.write_bytes(data)
-    found = jpylyzer.checkOneFile(str(path))
+    found = jpylyzer.checkOneFile(str(path), form)
     failed = [element.tag for element in found.find("tests").iter() if (element.text or "").strip() == "False"]
     assert found.findtext("isValid") == "True", failed
 
@@ -255,16 +261,18 @@ def test_we_read_what_imagecodecs_writes(seed):
         assert measure_difference(ours, theirs) <= allow_difference(bits)
 
 
+@pytest.mark.parametrize("ht", [False, True], ids=["Part 1", "HT"])
 @pytest.mark.parametrize(("steps", "is_lossless"), [((2, 2), True), ((1, 2), True), ((2, 2), False)])
-def test_subsampled_components(steps, is_lossless):
+def test_subsampled_components(steps, is_lossless, ht):
     av = pytest.importorskip("av")
     rng = np.random.default_rng(0)
     whole = draw_picture(rng, 101, 75, 3, 8)
     planes = [np.ascontiguousarray(whole[..., 0]), *(whole[:: steps[0], :: steps[1], each].copy() for each in (1, 2))]
-    data = encode(planes, space="ycc", **({} if is_lossless else {"psnr": 45.0}))
+    data = encode(planes, space="ycc", ht=ht, **({} if is_lossless else {"psnr": 45.0}))
     picture = decode(data)
     assert picture.steps == ((1, 1), steps, steps)
-    with av.open(io.BytesIO(data)) as container:
+    # left to itself, it takes what begins like a .jph for a film
+    with av.open(io.BytesIO(data), format="j2k_pipe") as container:
         frame = next(container.decode(video=0))
     for own, theirs, original in zip(picture.planes, frame.planes, planes, strict=True):
         rows, columns = original.shape
@@ -300,6 +308,20 @@ def test_openjph_reads_what_we_write(seed):
         np.testing.assert_array_equal(theirs, case.picture)
     else:
         assert measure_difference(theirs, ours) <= allow_difference(case.bits)
+
+
+@pytest.mark.parametrize("block", [(4, 4), (4, 1024), (1024, 4), (64, 64)], ids=str)
+@pytest.mark.parametrize("size", [(1, 2100), (2100, 1), (131, 1027), (1025, 67)], ids=str)
+def test_openjph_reads_noise_of_every_depth(size, block):
+    """Blocks that nothing can shorten take the most room that there is."""
+    rng = np.random.default_rng(0)
+    for bits in range(1, 17):
+        picture = rng.integers(0, 1 << bits, size).astype(np.uint8 if bits <= 8 else np.uint16)
+        options = {"levels": bits % 4, "block": block, "style": ["causal"][: bits % 2]}
+        data = encode(picture, bits=bits, ht=True, form="j2k", **options)
+        found = np.asarray(imagecodecs.htj2k_decode(data, planar=False)).reshape(size)
+        np.testing.assert_array_equal(found, picture)
+        np.testing.assert_array_equal(decode(data).samples, picture)
 
 
 @pytest.mark.parametrize("seed", range(5000, 5030))

@@ -24,16 +24,12 @@ _has_warned = False
 
 
 def stored(**options: Any) -> Callable[[Any], Any]:
-    """Return `numba.njit` with these options, whose compiled code is kept on disk if that is possible.
-
-    With ``cache=False`` it is not.
-    """
-    wants_cache = options.pop("cache", True)
+    """Return `numba.njit` with these options, whose compiled code is kept on disk if that is possible."""
 
     def decorate(function: Any) -> Any:
         dispatcher = nb.njit(**options)(function)
         # without a compiler (NUMBA_DISABLE_JIT) there is nothing to keep
-        if wants_cache and dispatcher is not function:
+        if dispatcher is not function:
             found = _find_cache(function)
             if found is not None:
                 dispatcher._cache = found
@@ -111,6 +107,12 @@ class _TolerantCache(FunctionCache):  # type: ignore[misc]  # Numba has no types
 
 
 def _find_cache(function: Any) -> _TolerantCache | None:
+    """Return where the code of a function is kept, if it can be.
+
+    Code that checks its indices is not kept: Numba's cache would take it for code that does not, and the other way.
+    """
+    if nb.config.BOUNDSCHECK:
+        return None
     try:
         return _TolerantCache(function)
     except RuntimeError as error:

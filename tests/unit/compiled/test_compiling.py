@@ -141,6 +141,13 @@ def test_other_faults_of_the_cache_are_told(monkeypatch):
         compiling.stored()(double)
 
 
+def test_code_that_checks_its_indices_is_not_kept(monkeypatch):
+    """Numba finds kept code by signature and source alone, so that a run with checks would use code without."""
+    assert isinstance(compiling.stored()(double)._cache, compiling.FunctionCache)
+    monkeypatch.setattr(compiling.nb.config, "BOUNDSCHECK", 1)
+    assert not isinstance(compiling.stored()(double)._cache, compiling.FunctionCache)
+
+
 def test_every_kernel_that_is_kept_is_kept_in_this_way():
     """A decorator of Numba's own with a cache would fail where no folder can be written to."""
     own = Path(compiling.__file__)

@@ -88,6 +88,29 @@ def test_more_bytes_than_there_is_room_for_are_the_same():
         assert together.planes[number] == alone.planes[0] == int(np.abs(samples[number]).max()).bit_length()
 
 
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (1, 4096), (4096, 1), (2, 2048), (4, 1024), (1024, 4), (64, 64), (63, 65), (5, 819)], ids=str
+)
+def test_noise_of_every_depth_comes_back_from_the_largest_blocks(shape):
+    rng = np.random.default_rng(0)
+    # with NUMBA_BOUNDSCHECK=1 in the environment every index is checked
+    for bits in range(1, 30):
+        peak = 2**bits - 1
+        parts = [rng.integers(-peak, peak + 1, shape), rng.choice([-peak, peak], shape), np.full(shape, peak)]
+        samples = np.stack(parts).astype(np.int32).ravel()
+        table = np.array([(number * parts[0].size, shape[1], *shape, 0) for number in range(len(parts))])
+        blocks = encode_blocks(samples, table, HIGH_THROUGHPUT)
+        there = np.flatnonzero(blocks.passes)
+        found, damaged = decode_all(blocks, table, samples.size, there)
+        assert not damaged.any()
+        for number in there:
+            own = slice(number * parts[0].size, (number + 1) * parts[0].size)
+            np.testing.assert_array_equal(found[own], samples[own])
+        # two passes more have at most two bits of each sample
+        refined = encode_blocks(samples, table, HIGH_THROUGHPUT, lowest=1, passes=3)
+        assert int(refined.ends[:, -1:].sum()) == refined.data.size
+
+
 def test_blocks_of_nothing_have_no_passes():
     samples = np.array([0] * 16 + [3] * 16, np.int32)
     table = np.array([(0, 4, 4, 4, 0), (16, 4, 4, 4, 0)])

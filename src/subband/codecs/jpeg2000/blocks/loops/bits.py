@@ -25,8 +25,8 @@ __all__ = [
 #: Whether indices are checked, which takes arrays where addresses are faster.
 CHECKS = bool(nb.config.BOUNDSCHECK)
 
-#: How functions are compiled that Python calls; code that checks its indices is not mixed up with the stored one.
-STORED = {"error_model": "numpy", "nogil": True, "cache": not CHECKS}
+#: How functions are compiled that Python calls.
+STORED = {"error_model": "numpy", "nogil": True}
 
 #: How functions are compiled that only compiled ones call: without the part that would unpack Python's arguments.
 OPTIONS = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
