@@ -278,7 +278,7 @@ def make_video(count: int, shape: tuple[int, int]) -> Iterator[Array]:
 
 
 def report(results: Sequence[Result], rates: Mapping[str, float], *, is_whole: bool = True) -> Report:
-    """Make a report of results; targets are judged if they are of all clips and strengths of noise."""
+    """Make a report of results; targets are judged if they are of all clips, strengths of noise, and whole frames."""
     who = list(dict.fromkeys(name for result in results for name in result.psnr))
 
     def tabulate(title: str, pick: Callable[[Result], Mapping[str, float]], digits: int, note: str = "") -> Sheet:
@@ -295,7 +295,7 @@ def report(results: Sequence[Result], rates: Mapping[str, float], *, is_whole: b
         tabulate("Flicker of what stands still, of 255", lambda each: each.flicker, 2),
         tabulate("Largest error at edges that move, of 255", lambda each: each.largest, 0),
         Sheet(
-            "Frames per second of 1280 × 720, in memory unless from file to file",
+            f"Frames per second of {'1280 × 720' if is_whole else 'a small size'}, in memory unless from file to file",
             ("frames", "fps"),
             [(name, f"{rate:.1f}") for name, rate in rates.items()],
         ),

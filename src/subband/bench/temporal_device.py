@@ -162,6 +162,7 @@ def _repeat(frames: Sequence[Array], count: int) -> Iterator[Array]:
 def report(found: Iterable[Comparison], rates: Mapping[str, float], engine: str, *, is_whole: bool = True) -> Report:
     """Make a report of both; targets are judged if all clips and whole frames were measured."""
     results = list(found)
+    size = f"{SHAPE[1]} × {SHAPE[0]}" if is_whole else "a small size"
     rows = [
         (each.clip, f"{each.psnr:.3f}", f"{each.expected:.3f}", f"{100 * each.differing:.3f} %", str(each.largest))
         for each in results
@@ -174,7 +175,7 @@ def report(found: Iterable[Comparison], rates: Mapping[str, float], engine: str,
             f"Noise of standard deviation {_SIGMA:g}, of 255.",
         ),
         Sheet(
-            f"Frames per second of {SHAPE[1]} × {SHAPE[0]}, on the device unless from the host's memory",
+            f"Frames per second of {size}, on the device unless from the host's memory",
             ("frames", "fps"),
             [(name, f"{rate:.1f}") for name, rate in rates.items()],
         ),
