@@ -110,7 +110,9 @@ class CompiledTemporalFilters(TemporalFilters):
         if (light != (1, 0)).any():
             relit = partial(_loops.relight, planes, light, weights, predicted, ratios, residuals)
             share_rows(planes.shape[1], relit, 32)
-        drift = np.maximum(drift, _compare_patches(residuals, drift.shape, block))
+        # the mean of a patch is its sum over its samples, and noise is as strong in its sum over the root of these
+        patches = [PATCH * self.halve(plane, PATCH.bit_length() - 1)[-1] for plane in residuals]
+        drift = np.maximum(drift, _compare_patches(patches, planes.shape[1:], drift.shape, block))
         padded, padded_ratios = allocate(past.padded.shape, planes.dtype), _make_ratios(past.padded_ratios.shape)
         found = predicted, ratios, residuals, SLACKS, 1 / MEMORY, drift, block
         share_rows(planes.shape[1], partial(_loops.update, planes, *found, padded, padded_ratios), 32)
@@ -157,13 +159,15 @@ def _compare_blocks(sums: Array, ratios: Array, sigma: Array, block: tuple[int, 
     return light.astype(np.float32), drift
 
 
-def _compare_patches(residuals: Array, blocks: tuple[int, ...], block: tuple[int, int]) -> Array:
+def _compare_patches(
+    patches: Sequence[Array], space: tuple[int, ...], blocks: tuple[int, ...], block: tuple[int, int]
+) -> Array:
     """Return the excess of the energy of sums of patches, the median of each block and those around it."""
-    shape, sides = [length // PATCH for length in residuals.shape[1:]], [step // PATCH for step in block]
+    shape, sides = [length // PATCH for length in space], [step // PATCH for step in block]
     # at the ends, blocks have fewer patches, or none
-    whole = np.zeros((len(residuals), blocks[0] * sides[0], blocks[1] * sides[1]), np.float32)
-    sums = whole[:, : shape[0], : shape[1]]
-    share_rows(shape[0], partial(_sum_patches, residuals, sums), 16)
+    whole = np.zeros((len(patches), blocks[0] * sides[0], blocks[1] * sides[1]), np.float32)
+    for plane, sums in zip(whole, patches, strict=True):
+        plane[: shape[0], : shape[1]] = sums[: shape[0], : shape[1]]
     rows, columns = (
         np.clip(length - np.arange(count) * side, 0, side)
         for length, count, side in zip(shape, blocks, sides, strict=True)
@@ -180,13 +184,6 @@ def _compare_patches(residuals: Array, blocks: tuple[int, ...], block: tuple[int
     apart = (energies - common * (2 * means - common)).sum(axis=0)
     # what moves by itself is off by much in few blocks, and says nothing about those beside it
     return np.asarray(PATCH_WORTH * np.maximum(np.median(apart, axis=(2, 3)) - PATCH_SLACK, 0), np.float32)
-
-
-def _sum_patches(residuals: Array, sums: Array, first: int, last: int) -> None:
-    """Write the sums of patches over the root of their samples, in some rows of patches."""
-    part = residuals[:, PATCH * first : PATCH * last, : PATCH * sums.shape[2]]
-    lines = np.add.reduce([part[:, k::PATCH] for k in range(PATCH)])
-    sums[:, first:last] = np.add.reduce([lines[..., k::PATCH] for k in range(PATCH)]) * np.float32(1 / PATCH)
 
 
 def _make_ratios(shape: tuple[int, ...]) -> Array:
