@@ -55,8 +55,9 @@ _WHITE, _CLEARLY = 0.5, 2.0
 #: energy, it is texture, which no noise is.
 _LESS_SMOOTH, _EVEN = 0.3, 0.65
 
-#: Noise that was smoothed over a few pixels hardly grows beyond the next level, to at most so many times as much; what
-#: grows on is structure of an image that was not sharp.
+#: Noise that was smoothed over a few pixels hardly grows beyond the next level, to at most so many times as much, and
+#: by less than to that one; what grows on is structure of an image that was not sharp, or texture, which has little in
+#: the finest band and much in all others.
 _GROWING = 2.5
 
 #: Levels whose noise is measured by themselves, and coefficients of a window along each axis. Coarser ones have too few
@@ -160,10 +161,11 @@ def find_noise(
 
     Notes
     -----
-    Where an image has texture everywhere, such as grain of its own, that is taken for noise. For noise that grows with
-    brightness, gain and read noise are those of the straight line through the variances in ranges of brightness; an
-    offset without read noise is what explains a line that begins below zero. Noise that grows and is correlated counts
-    as correlated. Of many slices and channels, 24 are looked at. Computed on the host.
+    Where an image has texture everywhere, such as grain of its own, that is taken for noise, but only as much of it as
+    there is in the finest band: from level to level noise that is correlated grows less, and texture does not. For
+    noise that grows with brightness, gain and read noise are those of the straight line through the variances in ranges
+    of brightness; an offset without read noise is what explains a line that begins below zero. Noise that grows and is
+    correlated counts as correlated. Of many slices and channels, 24 are looked at. Computed on the host.
 
     Examples
     --------
@@ -264,7 +266,7 @@ def _conclude(windows: _Windows, spectrum: Correlated, rounding: float) -> Noise
     distance = (_WHITE - whiteness) / deviation - _CLEARLY
     certainty = _find_certainty(distance)
     if distance > 0 and spectrum.sigma:
-        if evenness > _EVEN and _is_flattening(spectrum):
+        if evenness > _EVEN and _is_flattening(spectrum, whiteness):
             return NoiseReport(spectrum, spectrum.sigma, error, len(smooth), whiteness, certainty, spectrum)
         # texture hides what noise is like
         certainty = 0.5
@@ -277,10 +279,11 @@ def _conclude(windows: _Windows, spectrum: Correlated, rounding: float) -> Noise
     return NoiseReport(model, sqrt(mean), error * sqrt(len(smooth) / count), count, whiteness, certainty, spectrum)
 
 
-def _is_flattening(spectrum: Correlated) -> bool:
-    """Tell whether noise of the coarsest level is not much stronger than that of the one before."""
+def _is_flattening(spectrum: Correlated, whiteness: float) -> bool:
+    """Tell whether noise grows less to the coarsest level than to the one before, and not much."""
     diagonals = [row[-1] for row in spectrum.bands or ()]
-    return len(diagonals) < _LEVELS or diagonals[-1] < _GROWING * diagonals[-2]
+    most = min(_GROWING, 1 / sqrt(max(whiteness, _LEAST)))
+    return len(diagonals) < _LEVELS or diagonals[-1] < most * diagonals[-2]
 
 
 def _measure_whiteness(windows: _Windows, ranges: list[Array]) -> tuple[float, float, float]:

@@ -28,6 +28,8 @@ class Rule:
     parts: int
     enough: int
     jump: float
+    least_clipped: float
+    most_clipped: float
     even: float
     white: float
     dense: float
@@ -235,8 +237,8 @@ KERNEL void sweep(GLOBAL const float *RESTRICT others, GLOBAL const float *RESTR
 def _render_noise(spec: CellSpec, dialect: Dialect) -> str:
     rule = _find_rule(spec)
     kind = STORAGES[spec.storage].number
-    numbers = rule.jump, rule.even, rule.white, rule.dense
-    jump, even, white, dense = (format_number(value, kind) for value in numbers)
+    numbers = rule.jump, rule.least_clipped, rule.most_clipped, rule.even, rule.white, rule.dense
+    jump, least, most, even, white, dense = (format_number(value, kind) for value in numbers)
     length = 2 * rule.parts + 1
     return f"""{begin_filter(dialect, spec.storage)}
 KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL T *RESTRICT results, GLOBAL const wide_t *RESTRICT table)
@@ -250,11 +252,16 @@ KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL T *RESTRICT results, GLO
         }}
         const T *const own = parts + {rule.parts};
         const T total = parts[{length - 1}];
-        T energy = own[0] + own[1];
-        if (total >= {rule.enough} && own[0] < {jump} * own[1]) {{
-            for (int k = {rule.parts - 2}; k > 0; --k)
-                if (own[k + 1] <= {even} * own[k] && own[k] >= {white} * parts[k] && parts[k + 1] <= {dense} * parts[k])
-                    energy = own[k] + own[k + 1];
+        const T first = own[0] + own[1];
+        T energy = first;
+        if (total >= {rule.enough}) {{
+            for (int k = {rule.parts - 2}; k > 0; --k) {{
+                const T pair = own[k] + own[k + 1];
+                if ((own[0] < {jump} * own[1] || (pair >= {least} * first && pair <= {most} * first))
+                    && own[k + 1] <= {even} * own[k] && own[k] >= {white} * parts[k]
+                    && parts[k + 1] <= {dense} * parts[k])
+                    energy = pair;
+            }}
         }}
         results[plane] = sqrt(energy * {rule.parts // 2} / total);
     }}

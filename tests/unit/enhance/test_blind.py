@@ -103,6 +103,44 @@ def test_smoothed_noise_is_not_white():
     assert "not white" in str(report)
 
 
+def halve(image):
+    rows, columns = (length // 2 for length in image.shape)
+    return image[: 2 * rows, : 2 * columns].reshape(rows, 2, columns, 2).mean(axis=(1, 3))
+
+
+@pytest.mark.parametrize(("name", "sigma"), [("grass", 0), ("grass", 2), ("grass", 5), ("gravel", 10), ("gravel", 15)])
+def test_texture_is_no_correlated_noise(name, sigma):
+    """It grows as much to the third level as to the second; taken for noise, all of it would go."""
+    image = halve(getattr(pytest.importorskip("skimage.data"), name)().astype(float))
+    noisy = add_noise(image, sigma)
+    report = find_noise(noisy)
+    assert report.is_white
+    assert report.confidence <= 0.5
+    auto, blind = (subband.psnr(subband.denoise(noisy, noise=noise), image, peak=255) for noise in ("auto", "gaussian"))
+    assert auto > blind - 0.5
+
+
+@pytest.mark.parametrize("sigma", [5, 15])
+@pytest.mark.parametrize("kernel", ["square", "tent", "green", "rows"])
+@pytest.mark.parametrize("name", IMAGES)
+def test_smoothed_noise_is_found_in_images(name, kernel, sigma):
+    """As sensors and scanners leave it, and demosaicing; and it is taken away better for it."""
+    weights = {
+        "square": np.ones((2, 2)) / 2,
+        "tent": np.outer([1, 2, 1], [1, 2, 1]) / 6,
+        "green": np.array([[0, 1, 0], [1, 4, 1], [0, 1, 0]]) / np.sqrt(20),
+        "rows": np.array([[1, 3, 4, 3, 1]]) / 6,
+    }[kernel]
+    image = IMAGES[name][..., 1] if IMAGES[name].ndim == 3 else IMAGES[name]
+    noise = np.random.default_rng(3).normal(0, sigma, np.add(image.shape, 4))
+    rows, columns = image.shape
+    noisy = image + sum(weight * noise[y : y + rows, x : x + columns] for (y, x), weight in np.ndenumerate(weights))
+    report = find_noise(noisy)
+    assert report.kind == "correlated"
+    auto, blind = (subband.psnr(subband.denoise(noisy, noise=noise), image, peak=255) for noise in ("auto", "gaussian"))
+    assert auto > blind + 0.5
+
+
 def test_what_was_found_denoises():
     noisy = PoissonGaussian(2.0, sigma=4.0).add(ASCENT, seed=0)
     errors = [np.mean(np.square(subband.denoise(noisy, noise=noise) - ASCENT)) for noise in

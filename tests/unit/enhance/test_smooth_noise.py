@@ -114,6 +114,18 @@ def test_where_noise_was_clipped_it_is_not_believed(level, share):
     assert found == pytest.approx(8, rel=0.04)
 
 
+@pytest.mark.parametrize("share", [0.4, 0.5, 0.6])
+@pytest.mark.parametrize("sigma", [3, 10])
+def test_where_noise_of_much_was_clipped_it_is_not_believed(share, sigma):
+    """Borders of tomography and ultrasound, and dark sky, take half of the image and more."""
+    rows = np.linspace(60, 190, 400)
+    rows[: int(share * 400)] = 0
+    noisy = rows[:, np.newaxis] + np.random.default_rng(5).normal(0, sigma, (400, 400))
+    stored = np.clip(np.round(noisy), 0, 255)
+    (found,) = measure(stored[np.newaxis])
+    assert found == pytest.approx(sigma, rel=0.06)
+
+
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 def test_edges_between_constants_are_no_clipped_noise(engine):
     """Some eighth of their cells may be even and white by chance, and have any energy."""

@@ -9,7 +9,8 @@ weaker or stronger at the same time, and no cells are there.
 
 Two things have less energy than noise. What is empty, because it is constant, has next to none, and is left out. Where
 noise was clipped, half of it is left or less: if the first eighth of the cells has clearly less than the second, noise
-is that of the first pair of eighths that have the same, and where the diagonal band has as much as the others. Texture
+is that of the first pair of eighths that have the same, and where the diagonal band has as much as the others. If so
+much was clipped that both have the same, such a pair has as many times as much as there was before clipping. Texture
 has less there, and more from eighth to eighth. Edges in what is else empty may have as much there, but their energies
 in the other bands, in which all orders of magnitude occur, grow faster from eighth to eighth than those of noise.
 
@@ -39,7 +40,9 @@ __all__ = [
     "FEWEST",
     "FIRST",
     "JUMP",
+    "LEAST_CLIPPED",
     "LEFT_OUT",
+    "MOST_CLIPPED",
     "PARTS",
     "SIDES",
     "WHITE",
@@ -73,6 +76,9 @@ ENOUGH = 256
 
 #: The first part has less than this of the second where noise was clipped.
 JUMP = 0.8
+
+#: Where it was around black or white, it has 2.9 times as much elsewhere; at least and at most so many times.
+LEAST_CLIPPED, MOST_CLIPPED = 2.3, 3.3
 
 #: Noise is even: the next part has at most so many times as much. And white: the diagonal band has at least so much of
 #: what the others have; of the second to the fifth of eight parts of white noise it is 1.3 to 0.97.
@@ -241,13 +247,15 @@ def conclude(tally: Array) -> float:
     total = float(heights[0, -1])
     others, own = (np.interp(total * _RANKS, heights[0], each).tolist() for each in heights[1:])
     others, own = ([after - before for before, after in pairwise(each)] for each in (others, own))
-    found = own[0] + own[1]
-    if total >= ENOUGH and own[0] < JUMP * own[1]:
+    found = first = own[0] + own[1]
+    if total >= ENOUGH:
         for number in range(1, PARTS - 1):
+            pair = own[number] + own[number + 1]
+            is_behind = own[0] < JUMP * own[1] or LEAST_CLIPPED * first <= pair <= MOST_CLIPPED * first
             is_even = own[number + 1] <= EVEN * own[number]
             is_dense = others[number + 1] <= DENSE * others[number]
-            if is_even and is_dense and own[number] >= WHITE * others[number]:
-                found = own[number] + own[number + 1]
+            if is_behind and is_even and is_dense and own[number] >= WHITE * others[number]:
+                found = pair
                 break
     return sqrt(found * (PARTS // 2) / total)
 

@@ -16,7 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from subband.engines.filters.cells import DENSE, EMPTY, ENOUGH, EVEN, JUMP, PARTS, WHITE, Cells
+from subband.engines.filters.cells import (
+    DENSE,
+    EMPTY,
+    ENOUGH,
+    EVEN,
+    JUMP,
+    LEAST_CLIPPED,
+    MOST_CLIPPED,
+    PARTS,
+    WHITE,
+    Cells,
+)
 from subband.engines.filters.constants import (
     BIVARIATE,
     LAPLACIANS,
@@ -227,15 +238,17 @@ def _conclude(others: Array, own: Array) -> Array:
             ]
         )
     parts = [[(b - a) * (PARTS / total) for a, b in zip(*pair, strict=True)] for pair in pairwise(heights)]
-    found = parts[0][1] + parts[1][1]
+    found = first = parts[0][1] + parts[1][1]
     if count >= ENOUGH:
+        is_jump = parts[0][1] < JUMP * parts[1][1]
         rest = found
         for number in reversed(range(1, PARTS - 1)):
             (beside, here), (next_beside, behind) = parts[number : number + 2]
             is_noise = (behind <= EVEN * here) & (here >= WHITE * beside) & (next_beside <= DENSE * beside)
-            rest = np.where(is_noise, here + behind, rest)
-        is_clipped = (parts[0][1] < JUMP * parts[1][1]) & (total >= ENOUGH)
-        found = np.where(is_clipped, rest, found)
+            pair = here + behind
+            is_clipped = is_jump | ((pair >= LEAST_CLIPPED * first) & (pair <= MOST_CLIPPED * first))
+            rest = np.where(is_noise & is_clipped, pair, rest)
+        found = np.where(total >= ENOUGH, rest, found)
     return np.where(found > 0, np.sqrt(np.where(found > 0, found / 2, 1.0)), 0.0 * found)
 
 
