@@ -147,16 +147,16 @@ def _share_scratch(steps: Sequence[_Step], others: set[Known]) -> tuple[dict[Kno
         for known in arrays:
             if known not in others:
                 uses.setdefault(known, []).append(number)
-    offsets, size = _place_arrays(uses)
+    offsets, size = _pack_arrays(uses)
     if any(job.is_large for job, _ in steps):
         # as if all were in use from the first job to the last
-        apart, whole = _place_arrays(dict.fromkeys(uses, (0, len(steps))))
+        apart, whole = _pack_arrays(dict.fromkeys(uses, (0, len(steps))))
         if whole <= size * _APART:
             return apart, whole
     return offsets, size
 
 
-def _place_arrays(uses: Mapping[Known, Sequence[int]]) -> tuple[dict[Known, int], int]:
+def _pack_arrays(uses: Mapping[Known, Sequence[int]]) -> tuple[dict[Known, int], int]:
     """Return where arrays begin, of which the numbers of the jobs that use them are known, and where the last ends."""
     rooms = {known: -(-known.nbytes // _LINE) * _LINE for known in uses}
     offsets: dict[Known, int] = {}
