@@ -36,9 +36,10 @@ def test_regions_in_the_middle_and_at_the_borders(name, kind):
         part = regions.compute(image, rows, columns, noise)
         difference = np.abs(part.astype(int) - expected[slice(*rows), slice(*columns)])
         assert part.dtype == image.dtype
-        # sums of floats come in another order, so that a rounding may fall to the other side
+        # sums of floats come in another order, so that a rounding may fall to the other side, and does so more often
+        # where samples have more of the bits of single precision
         assert difference.max() <= 1
-        assert (difference > 0).mean() < 1e-3
+        assert (difference > 0).mean() < (1e-3 if kind == "colour" else 4e-3)
 
 
 def test_noise_of_a_region_is_not_that_of_the_whole():
