@@ -20,6 +20,7 @@ from subband.bench.photographs import (
     judge_greys,
     list_non_local,
     load_folder,
+    measure_all,
     measure_colours,
     measure_greys,
 )
@@ -40,6 +41,30 @@ def test_targets():
     assert judge(same_settings=29.94) == [False, True, True]
     assert judge(wiener=31.0) == [True, False, True]
     assert judge(bivariate=30.5) == [True, True, False]
+
+
+def test_contenders_get_the_same_samples_and_quick_ones_run_often():
+    given = {"ours": [], PEER: []}
+
+    def make(name, steps):
+        def denoise(noisy, sigma):
+            given[name].append((noisy, sigma))
+            clock[0] += steps
+            return noisy
+
+        return denoise
+
+    clock = [0.0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(photographs, "perf_counter", lambda: clock[0])
+        ours, peers = {"ours": make("ours", 0.03)}, {PEER: make(PEER, 9)}
+        [result] = measure_all({"flat": np.full((16, 16), 99.0)}, (10,), ours, peers)
+    assert result.seconds["ours"] == pytest.approx(0.03)
+    assert result.seconds[PEER] == pytest.approx(9)
+    # ours once beforehand, without noise
+    assert [len(calls) for calls in given.values()] == [1 + 4, 1]
+    assert {noisy.dtype.name for calls in given.values() for noisy, _ in calls} == {"float32"}
+    assert all(noisy is given[PEER][0][0] for noisy, sigma in given["ours"] if sigma == 10)
 
 
 @pytest.fixture(scope="module")
