@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from subband.engines import get_engine
@@ -44,3 +45,12 @@ class TestCudaEngineOnItsOwnArrays(EngineTests):
 
 class TestCudaParity(DeviceParityTests):
     engine = ENGINE
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 1, 0)])
+@pytest.mark.parametrize("step", [1, -1, 2])
+def test_host_arrays_are_contiguous_on_the_gpu_however_they_lie(order, step):
+    host = np.arange(7 * 6 * 4, dtype=np.uint8).reshape(7, 6, 4).transpose(order)[::step]
+    there = ENGINE.device.upload(host)
+    assert there.flags.c_contiguous
+    np.testing.assert_array_equal(ENGINE.device.download(there), host)

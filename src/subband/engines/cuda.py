@@ -228,9 +228,15 @@ class CudaDevice(Device):
         return zeros
 
     def upload(self, x: Array) -> Any:
+        # as it lies in memory: to put axes into another order takes the host far longer than the device
+        order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+        lying = x.transpose(order)
         try:
             with self._enter():
-                return self._cupy.asarray(x)
+                if x.flags.c_contiguous or not lying.flags.c_contiguous:
+                    return self._cupy.asarray(np.ascontiguousarray(x))
+                there = self._cupy.asarray(lying).transpose(np.argsort(order).tolist())
+                return self._cupy.ascontiguousarray(there)
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {x.shape}: {error}") from error
 

@@ -157,7 +157,7 @@ class Device(ABC):
 
     @abstractmethod
     def upload(self, x: Array) -> Any:
-        """Copy a host array to the device."""
+        """Copy a host array, laid out in any way, to the device, where it is contiguous."""
 
     def upload_table(self, x: Array) -> Any:
         """Copy a host array to the device, for kernels on any stream to read from now on."""

@@ -179,8 +179,7 @@ class Program:
         """
         device = _find_device(self._follower)
         if device is not None:
-            is_there = device.owns(pixels)
-            pixels = device.as_contiguous(pixels) if is_there else device.upload(np.ascontiguousarray(pixels))
+            pixels = device.as_contiguous(pixels) if device.owns(pixels) else device.upload(pixels)
         if isinstance(past, DevicePast) and self._is_plain and past.shape == (self.channels, *self.space):
             known, moved = past.known, () if motion is None else motion.arrays
             arrays = pixels, *known, *moved

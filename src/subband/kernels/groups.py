@@ -29,7 +29,7 @@ _ROWS, _COLUMNS, _SAMPLES = 4, 8, 8
 _LOCAL = 40 << 10
 
 #: Blocks of a multiprocessor by their lanes: with more there are too few registers, with fewer too little to do.
-_RESIDENT = {32: 12, 128: 5}
+_RESIDENT = {32: 12, 96: 6, 128: 5}
 
 
 @dataclass(frozen=True)
@@ -172,6 +172,7 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const stored_t 
     LOCAL ALIGN(16) T part[{few * pitch}];
     LOCAL ALIGN(16) T matrix[{order * pitch}];
     LOCAL ALIGN(16) T pivots[{2 * order}];
+    LOCAL T inverses[2];
     LOCAL T shares[{order}];
     LOCAL wide_t positions[COUNT];
     LOCAL int offsets[SIZE];
@@ -186,6 +187,7 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const stored_t 
     for (int plane = GROUP_Z; plane < table[12]; plane += GROUPS_Z) {{
         const T sigma = noise[plane];
         if (!(sigma > 0)) continue;
+        const T weaker = 1 / sigma;
         GLOBAL const stored_t *const noisy = planes + plane * whole;
         GLOBAL const stored_t *const pilot = guide + plane * whole;
         for (int line = GROUP_Y; line < lines; line += GROUPS_Y) {{{LOCATE}
@@ -216,11 +218,14 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const stored_t 
                 // in two halves taken in turn, so that one barrier for each pivot is enough
                 const int half_ = q % 2 * {order};
                 const bool is_row = above_ == block / {_ROWS} + q / {_ROWS}, is_column = beside_ == block / {_COLUMNS};
-                if (is_row && is_tile)
+                if (is_row && is_tile) {{
                     UNROLL for (int j = 0; j < {_COLUMNS}; ++j) pivots[half_ + column + j] = tile[q % {_ROWS}][j];
+                    // one lane divides for all
+                    if (is_column) inverses[q % 2] = 1 / fmax(tile[q % {_ROWS}][q], floor_ * variance);
+                }}
                 BARRIER;
                 if (is_tile) {{
-                    const T inverse = 1 / fmax(pivots[half_ + block + q], floor_ * variance);
+                    const T inverse = inverses[q % 2];
                     T above[{_ROWS}], beside[{_COLUMNS}];
                     LOAD4(above, pivots + half_ + row);
                     LOAD4(beside, pivots + half_ + column);
@@ -272,7 +277,7 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const stored_t 
                         GLOBAL uint *const goal = sums + {WORDS} * (plane * whole + positions[i + r]);
                         UNROLL for (int m = 0; m < {_SAMPLES}; ++m) {{
                             const int s = first + own_ + m * {few // _SAMPLES};
-                            const T value = fmin(fmax(less[r][m] / sigma, -FARTHEST), FARTHEST) * share;
+                            const T value = fmin(fmax(less[r][m] * weaker, -FARTHEST), FARTHEST) * share;
                             if (s < SIZE) ADD_WIDE(goal + {WORDS} * offsets[s], (wide_t)rint(value));
                         }}
                     }}
