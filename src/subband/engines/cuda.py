@@ -247,8 +247,8 @@ class CudaDevice(Device):
             self._cupy.cuda.get_current_stream().synchronize()
         return table
 
-    def download(self, x: Any) -> Array:
-        host: Array = x.get()
+    def download(self, x: Any, out: Array | None = None) -> Array:
+        host: Array = x.get(out=out)
         return host
 
     def owns(self, x: Any) -> bool:

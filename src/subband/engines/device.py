@@ -164,8 +164,8 @@ class Device(ABC):
         return self.upload(x)
 
     @abstractmethod
-    def download(self, x: Any) -> Array:
-        """Copy a device array to the host."""
+    def download(self, x: Any, out: Array | None = None) -> Array:
+        """Copy a device array to the host, into `out` if that is given: contiguous, of the same shape and dtype."""
 
     @abstractmethod
     def owns(self, x: Any) -> bool:

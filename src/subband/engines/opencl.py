@@ -152,8 +152,8 @@ class OpenCLDevice(Device):
         except (self._cl.MemoryError, self._cl.LogicError) as error:
             raise DeviceMemoryError(f"{self.name} has no memory for an array of shape {x.shape}: {error}") from error
 
-    def download(self, x: Any) -> Array:
-        host: Array = x.get(self.queue)
+    def download(self, x: Any, out: Array | None = None) -> Array:
+        host: Array = x.get(self.queue, out)
         return host
 
     def owns(self, x: Any) -> bool:

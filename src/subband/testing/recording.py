@@ -80,11 +80,13 @@ class RecordingDevice(Device):
 
     def upload(self, x: Array) -> Any:
         """Copy."""
-        return np.array(x).view(_Remote)
+        return np.array(x, order="C").view(_Remote)
 
-    def download(self, x: Any) -> Array:
+    def download(self, x: Any, out: Array | None = None) -> Array:
         """Copy back."""
-        return np.array(x)
+        host = np.empty(x.shape, x.dtype) if out is None else out
+        host[...] = x
+        return host
 
     def owns(self, x: Any) -> bool:
         """Say whether an array went through `upload` or `allocate`."""
