@@ -43,3 +43,20 @@ def test_bad_words_are_an_error(run):
     result = run("--only", "quux")
     assert result.exit_code == 2
     assert "quux" in result.stderr
+
+
+@pytest.mark.opencl
+def test_time_is_shared_by_the_kernels(run):
+    pytest.importorskip("pyopencl")
+    result = run("--engine", "opencl", "--side", 32, "--only", "haar float32", "--seconds", 0)
+    assert result.exit_code == 0, result.output
+    table = [line for line in result.output.splitlines() if "the same" in line]
+    assert len(table) == 2
+
+
+def test_usual_kernels_are_those_of_one_wavelet(run, monkeypatch):
+    asked = []
+    monkeypatch.setattr(tuning, "select_tuning_cases", lambda _, patterns: asked.append(patterns) or ())
+    for arguments in ((), ("--all",), ("--only", "haar")):
+        run("--engine", "none", *arguments)
+    assert asked == [("cdf97",), (), ["haar"]]

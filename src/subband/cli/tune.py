@@ -25,9 +25,13 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Only kernels whose name contains all these words, such as 'cdf97 forward'; repeatable.",
+            help="Only kernels whose name contains all these words, such as 'haar forward'; repeatable. Else cdf97.",
         ),
     ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Kernels of all wavelets.")] = False,
+    seconds: Annotated[
+        float, typer.Option(min=0, metavar="S", help="Time for all kernels together; then the best so far are stored.")
+    ] = 150,
     side: Annotated[int, typer.Option(min=16, metavar="N", help="Rows and columns of the image.")] = 8192,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Do not store the results.")] = False,
 ) -> None:
@@ -35,14 +39,18 @@ def tune(
 
     Later programs use them. To reset them, delete the file that the last line of the output names.
     """
+    from time import perf_counter
+
     from subband.cli.reporting import open_console, open_progress
     from subband.engines.measuring import tuning
     from subband.engines.measuring.harness import open_device
     from subband.engines.measuring.timing import Effort
     from subband.engines.tuned import identify, save_tuned
 
-    cases = tuning.select_tuning_cases(tuning.list_tuning_cases(side), only or ())
+    end = perf_counter() + seconds
+    cases = tuning.select_tuning_cases(tuning.list_tuning_cases(side), () if everything else only or ("cdf97",))
     bench = open_device(engine)
+    cases = tuning.keep_run_cases(cases, bench.engine)
     device = bench.engine.device
     grid = tuning.choose_grid(device.dialect)
     effort = Effort(seconds=0.05, fewest=5, most=9, turn=3e-3)
@@ -56,7 +64,9 @@ def tune(
             def show(launch: Launch, name: str = case.name, number: int = number) -> None:
                 progress.update(task, description=f"{name}: {_format(launch)}", completed=number, refresh=True)
 
-            found.append(tuning.tune_case(case, bench, grid, effort, show))
+            # what one does not use the next ones may
+            share = max(0.0, end - perf_counter()) / (len(cases) - number)
+            found.append(tuning.tune_case(case, bench, grid, effort, show, share))
             if not errors.is_terminal:
                 errors.print(f"{number + 1}/{len(cases)} {case.name}: {_format(found[-1].best)}", soft_wrap=True)
             if not dry_run:

@@ -5,7 +5,7 @@ Each is made once for arrays of one shape and dtype, and kept as long as it is a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -26,7 +26,7 @@ from subband.engines.layout import (
     tabulate_volume,
 )
 from subband.engines.recent import Recent
-from subband.engines.tuned import classify, identify, load_tuned
+from subband.engines.tuned import classify, classify_cascade, identify, load_tuned
 from subband.errors import DeviceError
 from subband.kernels.cascade import CascadeSpec, render_cascade
 from subband.kernels.dialects import LANES
@@ -234,15 +234,10 @@ class Preparation:
         dialect, storage = self.device.dialect, STORAGES[dtype.name]
         fine = sweeps[0]
         layout = fine.lay_out(shape)
-        launch = self.cascade_override or choose_cascade_launch(
-            dialect,
-            storage.size,
-            prod(shape),
-            is_inverse=direction == "inverse",
-            channels=layout.inner,
-            levels=len(sweeps),
-        )
-        if not can_cascade(sweeps, shape, direction, launch.pairs, storage.size):
+        candidates = self._list_cascade_launches(sweeps, shape, storage.size, direction)
+        # lanes that hold more than an image is wide suit only wider ones
+        suiting = (each for each in candidates if can_cascade(sweeps, shape, direction, each.pairs, storage.size))
+        if (launch := next(suiting, None)) is None:
             return None
         vertical, horizontal = (axis_program(plan, direction, fine.form) for plan in fine.plans)
         spec = CascadeSpec(
@@ -324,6 +319,45 @@ class Preparation:
             tuple(range(8)),
         )
 
+    def _find_tuned(self, kernels: str) -> Launch | None:
+        """Return the launch parameters measured for a class of kernels on this device."""
+        if self._tuned is None:
+            self._tuned = load_tuned(identify(self.device))
+        return self._tuned.get(kernels)
+
+    def _list_cascade_launches(
+        self, sweeps: tuple[Sweep, ...], shape: tuple[int, ...], size: int, direction: Direction
+    ) -> Iterator[Launch]:
+        """Yield the launch parameters that were set; else those tuned for this device, then the default."""
+        if self.cascade_override is not None:
+            yield self.cascade_override
+            return
+        fine, elements = sweeps[0], prod(shape)
+        channels = fine.lay_out(shape).inner
+        if len(fine.axes) == 2:
+            vertical, horizontal = (axis_program(plan, direction, fine.form) for plan in fine.plans)
+            tuned = self._find_tuned(
+                classify_cascade(
+                    vertical,
+                    horizontal,
+                    size,
+                    direction,
+                    levels=len(sweeps),
+                    channels=channels,
+                    elements=elements,
+                )
+            )
+            if tuned is not None:
+                yield tuned
+        yield choose_cascade_launch(
+            self.device.dialect,
+            size,
+            elements,
+            is_inverse=direction == "inverse",
+            channels=channels,
+            levels=len(sweeps),
+        )
+
     def _choose_launch(
         self,
         vertical: AxisProgram | None,
@@ -337,11 +371,9 @@ class Preparation:
         """Return the launch parameters that were set, else those tuned for this device, else the default."""
         if self.launch_override is not None:
             return self.launch_override
-        if self._tuned is None:
-            self._tuned = load_tuned(identify(self.device))
-        # measured is what lies in planes
-        is_planar = channels == 1 and not is_interleaved
-        tuned = self._tuned.get(classify(vertical, horizontal, size, direction)) if is_planar else None
+        # measured is what lies in planes, or in whole pixels
+        kernels = None if is_interleaved else classify(vertical, horizontal, size, direction, channels)
+        tuned = None if kernels is None else self._find_tuned(kernels)
         return tuned or choose_launch(
             self.device.dialect,
             vertical,

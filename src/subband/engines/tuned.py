@@ -14,11 +14,20 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from subband.kernels.launch import Launch
+from subband.kernels.launch import LARGE, Launch
 from subband.outputs import place_output
 from subband.schedule.axis import AxisProgram
 
-__all__ = ["cache_folder", "classify", "identify", "load_tuned", "measure_span", "save_tuned", "tuned_path"]
+__all__ = [
+    "cache_folder",
+    "classify",
+    "classify_cascade",
+    "identify",
+    "load_tuned",
+    "measure_span",
+    "save_tuned",
+    "tuned_path",
+]
 
 # Another number when what the parameters mean has changed: what was measured before is then left alone.
 _VERSION = 1
@@ -60,7 +69,9 @@ def identify(device: Any) -> str:
     return f"{device.dialect.name} {device.name}"
 
 
-def classify(vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int, direction: str) -> str:
+def classify(
+    vertical: AxisProgram | None, horizontal: AxisProgram | None, size: int, direction: str, channels: int = 1
+) -> str:
     """Return the class of a sweep: the best parameters of one of its kernels suit all.
 
     Parameters
@@ -71,6 +82,8 @@ def classify(vertical: AxisProgram | None, horizontal: AxisProgram | None, size:
         Bytes of an element.
     direction : {"forward", "inverse"}
         From samples to bands, or back.
+    channels : int
+        Channels of a pixel, if a lane holds whole pixels.
 
     Examples
     --------
@@ -93,7 +106,48 @@ def classify(vertical: AxisProgram | None, horizontal: AxisProgram | None, size:
         parts.append(f"depth{vertical.schedule.depth}")
     if horizontal is not None:
         parts.append(f"span{measure_span(horizontal)}")
-    return " ".join([*parts, f"size{size}"])
+    parts.append(f"size{size}")
+    return " ".join(parts if channels == 1 else [*parts, f"channels{channels}"])
+
+
+def classify_cascade(
+    vertical: AxisProgram,
+    horizontal: AxisProgram,
+    size: int,
+    direction: str,
+    *,
+    levels: int,
+    channels: int,
+    elements: int,
+) -> str:
+    """Return the class of a kernel that does one level or two of an image that goes on as in a mirror.
+
+    Parameters
+    ----------
+    vertical, horizontal : AxisProgram
+        What happens down the columns and along the rows.
+    size : int
+        Bytes of an element.
+    direction : {"forward", "inverse"}
+        From samples to bands, or back.
+    levels : int
+        1 or 2.
+    channels : int
+        Channels of a pixel.
+    elements : int
+        How many there are in all images: of many, lanes hold more columns, or groups walk longer ways.
+
+    Examples
+    --------
+    >>> from subband.schedule.axis import axis_program
+    >>> from subband.plan import axis_plan
+    >>> from subband.wavelets import Wavelet
+    >>> program = axis_program(axis_plan(Wavelet("cdf97"), "whole", 512), "forward")
+    >>> classify_cascade(program, program, 4, "forward", levels=2, channels=3, elements=1080 * 1920 * 3)
+    'forward 2-D lifting4 depth4 span4 size4 channels3 levels2 small'
+    """
+    extent = "large" if elements >= LARGE else "small"
+    return f"{classify(vertical, horizontal, size, direction, channels)} levels{levels} {extent}"
 
 
 def measure_span(program: AxisProgram) -> int:

@@ -9,6 +9,7 @@ from subband.kernels.planes import count_local
 from subband.schedule.axis import AxisProgram
 
 __all__ = [
+    "LARGE",
     "LOCAL_MEMORY",
     "WIDE",
     "Launch",
@@ -162,7 +163,7 @@ def choose_launch(
 
 
 #: Elements from which on lanes of two levels hold more columns, or groups walk longer ways.
-_LARGE = 1 << 25
+LARGE = 1 << 25
 
 
 def suits_one_level(size: int, elements: int) -> bool:
@@ -176,7 +177,7 @@ def suits_one_level(size: int, elements: int) -> bool:
     >>> suits_one_level(2, 8192 * 8192), suits_one_level(4, 8192 * 8192)
     (True, False)
     """
-    return size < 4 and elements >= _LARGE
+    return size < 4 and elements >= LARGE
 
 
 def choose_cascade_launch(
@@ -214,9 +215,9 @@ def choose_cascade_launch(
         ahead, chunk = 2, 6
     elif channels > 1:
         pairs, ahead = 2, 2 if is_inverse else 1
-    elif elements >= _LARGE and size < 4:
+    elif elements >= LARGE and size < 4:
         pairs, ahead, chunk = 8, 2, 32
-    elif elements >= _LARGE:
+    elif elements >= LARGE:
         pairs, ahead, chunk = (2, 2, 64) if is_inverse else (max(2, 16 // size), 3, 64)
     if not dialect.is_staging:
         ahead, block = 0, 1

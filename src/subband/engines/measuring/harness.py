@@ -27,6 +27,7 @@ __all__ = [
     "OpenCLHarness",
     "Replay",
     "draw_on_host",
+    "find_deviation",
     "open_device",
     "open_harness",
     "plan_array",
@@ -90,6 +91,10 @@ class Harness:
     def to_host(self, x: Any) -> Array:
         """Return an array of the engine as one of NumPy."""
         return to_host(x)
+
+    def find_deviation(self, one: Any, other: Any) -> float:
+        """Return the largest difference of two arrays, each of the engine or of NumPy; NaN if a number is none."""
+        return find_deviation(self.to_host(one), self.to_host(other))
 
     def prepare(self, plan: TransformPlan, direction: Direction) -> Callable[[], Any]:
         """Return a call that transforms random samples."""
@@ -163,6 +168,12 @@ class CudaHarness(Harness):
     def upload(self, x: Array) -> Any:
         """Return a copy of an array on the GPU."""
         return self.engine.device.upload(x)
+
+    def find_deviation(self, one: Any, other: Any) -> float:
+        """Compare on the GPU what both lies there."""
+        if not all(self.engine.device.owns(x) and x.size for x in (one, other)):
+            return super().find_deviation(one, other)
+        return float(self._cupy.abs(one - other).max())
 
     def run_poisoned(self, call: Callable[[], Any]) -> Any:
         """Fill every allocation of the call, those of levels in between too."""
@@ -313,6 +324,11 @@ def open_device(engine: str) -> Harness:
             f"engine={engine!r} has no device of its own; use 'cuda' or 'opencl', or one such as 'opencl:0'"
         )
     return open_harness(engine)
+
+
+def find_deviation(one: Any, other: Any) -> float:
+    """Return the largest difference of two arrays of the host; NaN if a number is none."""
+    return float(np.abs(np.asarray(one) - np.asarray(other)).max(initial=0.0))
 
 
 def draw_on_host(shape: tuple[int, ...], dtype: str, seed: int) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from subband.arrays import is_array
 from subband.engines.base import Engine
-from subband.engines.measuring.harness import Harness
+from subband.engines.measuring.harness import Harness, find_deviation
 from subband.engines.registry import get_engine, set_engine
 from subband.errors import SubbandError
 from subband.plan import TransformPlan, transform_plan
@@ -81,7 +81,12 @@ def find_largest(bands: Mapping[Any, Array]) -> float:
 
 
 def compare_bands(
-    found: Mapping[Any, Any], expected: Mapping[Any, Any], what: str, limit: float, judge: str = "reference engine"
+    found: Mapping[Any, Any],
+    expected: Mapping[Any, Any],
+    what: str,
+    limit: float,
+    judge: str = "reference engine",
+    find_deviation: Callable[[Any, Any], float] = find_deviation,
 ) -> float:
     """Compare arrays one by one, by name.
 
@@ -95,6 +100,8 @@ def compare_bands(
         The largest difference of a number to accept.
     judge : str
         The engine that computed what is expected.
+    find_deviation : callable
+        Returns the largest difference of two arrays; that of a `Harness` takes arrays of its device.
 
     Returns
     -------
@@ -118,7 +125,7 @@ def compare_bands(
         raise WrongResultError(f"{what}: the bands have the shapes {shapes[0]}, and the {judge}'s {shapes[1]}")
     largest = 0.0
     for name, band in expected.items():
-        deviation = float(np.abs(np.asarray(found[name]) - band).max(initial=0.0))
+        deviation = find_deviation(found[name], band)
         # written so that NaN, which is neither smaller nor larger, is refused too
         if not deviation <= limit:
             raise WrongResultError(
