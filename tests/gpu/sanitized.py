@@ -172,7 +172,7 @@ def main() -> None:
     engine.launch_override = engine.volume_override = None
     engine.least_cascade = 1
     # of large images alone this is so by itself
-    device_engine.suits_one_level = lambda size, _: size < 4
+    device_engine.suits_one_level = lambda dialect, size, elements: size < 8
     for *case, launch in CASCADES:
         engine.cascade_override = launch
         check_levels(engine, *case)

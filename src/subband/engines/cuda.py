@@ -124,7 +124,7 @@ class CudaDevice(Device):
     def is_recording(self) -> bool:
         return bool(self._cupy.cuda.get_current_stream().is_capturing())
 
-    def compile(self, source: str, local: int = 0) -> CudaKernel:
+    def compile(self, source: str, local: int = 0, resident: int = 0) -> CudaKernel:
         _restore_cache()
         with self._enter():
             module = self._cupy.RawModule(code=source, options=("-std=c++17",))
@@ -132,7 +132,10 @@ class CudaDevice(Device):
                 kernel = module.get_function("sweep")
                 if local:
                     kernel.max_dynamic_shared_size_bytes = local
-                return CudaKernel(kernel, local)
+                if resident:
+                    taken = resident * (kernel.shared_size_bytes + local + _RESERVED)
+                    kernel.preferred_shared_memory_carveout = min(100, -(-100 * taken // self._local_memory))
+                return CudaKernel(kernel, local, resident)
             except self._cupy.cuda.compiler.CompileException as error:
                 raise KernelError(f"{self.name} does not compile a kernel", source, str(error)) from error
 
@@ -142,6 +145,8 @@ class CudaDevice(Device):
         blocks = min(self._registers // (each * block), self._most_groups // block, 32)
         if local := kernel.function.shared_size_bytes + kernel.local:
             blocks = min(blocks, self._local_memory // (local + _RESERVED))
+        if kernel.resident:
+            blocks = min(blocks, kernel.resident)
         return int(self._processors * max(1, blocks) * block)
 
     def _enter(self) -> AbstractContextManager[Any]:

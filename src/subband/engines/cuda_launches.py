@@ -27,10 +27,21 @@ _MOST_GRAPHS = 4
 
 @dataclass(frozen=True)
 class CudaKernel:
-    """A kernel of CuPy, and the bytes of local memory that its blocks are handed when it is launched."""
+    """A kernel of CuPy, the local memory that its blocks are handed, and how many a multiprocessor runs, at most.
+
+    Attributes
+    ----------
+    function : cupy.RawKernel
+        The kernel.
+    local : int
+        Bytes of local memory that a launch hands to a block.
+    resident : int
+        Blocks of it on a multiprocessor; 0 if as many as fit.
+    """
 
     function: Any
     local: int = 0
+    resident: int = 0
 
 
 def count_threads(groups: Groups, block: int) -> tuple[Groups, int]:

@@ -69,10 +69,12 @@ class Device(ABC):
         return False
 
     @abstractmethod
-    def compile(self, source: str, local: int = 0) -> Any:
+    def compile(self, source: str, local: int = 0, resident: int = 0) -> Any:
         """Return the kernel ``sweep`` of `source`, ready to be launched.
 
-        Each launch hands its blocks `local` bytes of memory besides what the text declares.
+        Each launch hands its blocks `local` bytes of memory besides what the text declares. If `resident` is not 0, no
+        more blocks than that run on a multiprocessor at the same time, where a device can leave the rest of its local
+        memory to the cache.
 
         Raises
         ------

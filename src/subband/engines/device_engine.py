@@ -300,7 +300,7 @@ class DeviceEngine(Engine):
             return None
         # who sets parameters of sweeps means sweeps
         is_set = self.launch_override is not None
-        if is_alone and (is_set or not suits_one_level(dtype.itemsize, prod(fine.shape))):
+        if is_alone and (is_set or not suits_one_level(self.device.dialect, dtype.itemsize, prod(fine.shape))):
             return None
         sweeps = tuple(stage.sweep for stage in stages)
         prepared = self._preparation.prepare_cascade(sweeps, fine.shape, dtype, direction)

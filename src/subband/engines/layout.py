@@ -202,10 +202,12 @@ def tabulate_cascade(
 ) -> tuple[tuple[int, ...], Groups]:
     """Return the arguments of two levels of an array, and how many groups to launch."""
     steps, strips, images = layout.height // 4, spec.count_strips(layout.width), layout.outer
-    chunk, chunks, rest = launch.choose_chunks(steps, strips * images, resident)
+    # whole blocks side by side
+    across = -(-strips // spec.block) * spec.block
+    chunk, chunks, rest = launch.choose_chunks(steps, across * images, resident)
     parts = chunks + -(-max(0, steps - chunks * chunk) // rest)
     told = (images, layout.height, layout.width, strips, chunk, chunks, rest)
-    return told, (strips * parts, 1, min(images, 65_535))
+    return told, (across * parts, 1, min(images, 65_535))
 
 
 def is_uniform_volume(sweep: Sweep, direction: Direction) -> bool:

@@ -82,7 +82,7 @@ class OpenCLDevice(Device):
         self._launching = Lock()
         self._lanes: dict[Any, int] = {}
 
-    def compile(self, source: str, local: int = 0) -> Any:  # noqa: ARG002 - a text declares all that it takes
+    def compile(self, source: str, local: int = 0, resident: int = 0) -> Any:  # noqa: ARG002 - a text declares all that it takes
         try:
             program = self._cl.Program(self.context, source).build()
         except self._cl.Error as error:

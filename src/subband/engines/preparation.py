@@ -135,9 +135,9 @@ class Preparation:
         self._prepared.clear()
         self._cascades.clear()
 
-    def compile(self, source: str, local: int = 0) -> Any:
-        """Return the kernel of a text, compiled once; its blocks are handed `local` bytes of memory."""
-        return self._kernels.find(source, lambda: self.device.compile(source, local))
+    def compile(self, source: str, local: int = 0, resident: int = 0) -> Any:
+        """Return the kernel of a text, compiled once; see `Device.compile`."""
+        return self._kernels.find((source, resident), lambda: self.device.compile(source, local, resident))
 
     def prepare(
         self,
@@ -254,7 +254,7 @@ class Preparation:
         )
         while spec.count_handed(dialect) > self.device.local_memory:
             spec = replace(spec, block=spec.block // 2)
-        kernel = self.compile(render_cascade(spec, dialect), spec.count_handed(dialect))
+        kernel = self.compile(render_cascade(spec, dialect), spec.count_handed(dialect), launch.resident)
         told, groups = tabulate_cascade(layout, spec, launch, self.device.count_resident(kernel, spec.block))
         return Prepared(kernel, groups, spec.block, tuple(map(np.int32, told)), (), ())
 

@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 # Another number when what the parameters mean has changed: what was measured before is then left alone.
-_VERSION = 1
+_VERSION = 2
 
 # A group of lanes beyond these is a mistake in the file, and would be one in a kernel.
-_BOUNDS = {"pairs": (1, 16), "ahead": (0, 16), "chunk": (1, 1 << 20), "block": (1, 32)}
+_BOUNDS = {"pairs": (1, 16), "ahead": (0, 16), "chunk": (1, 1 << 20), "block": (1, 32), "resident": (0, 32)}
 
 
 def cache_folder() -> Path:

@@ -134,7 +134,10 @@ KERNEL void sweep(GLOBAL {samples}sample_t *RESTRICT x{goals}{fields})
     EXCHANGE(V)
     const int lane = LANE;
     const int half_height = height / 2, half_width = width / 2, low_height = height / 4, low_width = width / 4;
-    const int strip = GROUP_X % strips, part = GROUP_X / strips;
+    // the groups of a block walk side by side, so that the compiler knows what they have in common
+    const int across = (strips + BLOCK - 1) / BLOCK;
+    const int strip = TEAM % across * BLOCK + MEMBER, part = TEAM / across;
+    if (strip >= strips) return;
     const int walked = part < chunks ? chunk : rest;
     const int start = min(part, chunks) * chunk + max(part - chunks, 0) * walked;
     const int stop = min(start + walked, low_height);
@@ -200,6 +203,8 @@ DEVICE int mirror_high(int i, int n) { i = max(i, -1 - i); return min(i, 2 * n -
 #: Where rows on their way wait: row `r` of a slot, of which a lane has V elements.
 _STAGING = {
     "cuda": """\
+#define TEAM ((int)blockIdx.x)
+#define MEMBER ((int)(threadIdx.x >> 5))
 #define STAGING(slots) \\
     extern __shared__ ALIGN(16) char handed[]; \\
     held_t *const staged = (held_t *)handed + (threadIdx.x >> 5) * (slots) * 4 * 32 * V + (threadIdx.x & 31) * V;
@@ -226,6 +231,8 @@ _STAGING = {
 #define LOCALLY const
 """,
     "staging": """\
+#define TEAM (GROUP_X / BLOCK)
+#define MEMBER (GROUP_X % BLOCK)
 #define STAGING(slots) \\
     __local held_t all_staged[(slots) * 4 * 32 * V] ALIGN(16); \\
     __local held_t *const staged = all_staged + LANE * V;
@@ -242,6 +249,8 @@ _STAGING = {
 #define LOCALLY __local const
 """,
     "plain": """\
+#define TEAM (GROUP_X / BLOCK)
+#define MEMBER (GROUP_X % BLOCK)
 #define STAGING(slots) held_t staged[(slots) * 4 * V];
 // one by one: what PoCL makes of arrays in registers need not begin where whole pieces do
 #define STORE_PACK(type, address, count, value) for (int k = 0; k < (count); ++k) (address)[k] = value

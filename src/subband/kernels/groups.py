@@ -22,14 +22,16 @@ __all__ = ["WORDS", "GroupSpec", "render_groups"]
 #: Words of a sum.
 WORDS = 2
 
-#: Rows and columns of the tile of a matrix that a lane holds, and samples of the patches that it estimates together.
+#: Rows and columns of the tile of a matrix that a lane holds, and samples of the patches that it estimates together. A
+#: tile has as many columns in the left half of the matrix as in the right one, so that neighbours load what is beside
+#: each other: columns in one piece would meet in the same banks of local memory.
 _ROWS, _COLUMNS, _SAMPLES = 4, 8, 8
 
 #: Bytes of local memory for a matrix and samples of patches, which are taken some at a time if there are too many.
 _LOCAL = 40 << 10
 
 #: Blocks of a multiprocessor by their lanes: with more there are too few registers, with fewer too little to do.
-_RESIDENT = {32: 12, 96: 6, 128: 5}
+_RESIDENT = {"float": {32: 12, 96: 6, 128: 5}, "double": {32: 12, 96: 3, 128: 4}}
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const uint *RES
 def _render_sum(spec: GroupSpec, dialect: Dialect) -> str:
     number = STORAGES[spec.storage].number
     size, order = prod(spec.patch), spec.order
-    pitch, across, down = order + 4, order // _COLUMNS, order // _ROWS
+    pitch, across, down, half = order + 4, order // _COLUMNS, order // _ROWS, order // 2
     room = _LOCAL // (pitch * (8 if number == "double" else 4)) - order
     few = min(-(-size // _SAMPLES), max(room // _SAMPLES, 1)) * _SAMPLES
     # the most that an estimate is away from its sample, times all weights, has to fit into 63 bits
@@ -144,7 +146,7 @@ def _render_sum(spec: GroupSpec, dialect: Dialect) -> str:
                     T above[{_ROWS}], beside[{_COLUMNS}];
                     LOAD4(above, part + s * {pitch} + row);
                     LOAD4(beside, part + s * {pitch} + column);
-                    LOAD4(beside + 4, part + s * {pitch} + column + 4);
+                    LOAD4(beside + 4, part + s * {pitch} + column + {half});
                     UNROLL for (int i = 0; i < {_ROWS}; ++i) UNROLL for (int j = 0; j < {_COLUMNS}; ++j)
                         tile[i][j] += above[i] * beside[j];
                 }}
@@ -154,7 +156,7 @@ def _render_sum(spec: GroupSpec, dialect: Dialect) -> str:
         multiply("pilot", "") if spec.is_trusting else multiply("pilot", "gain * ") + multiply("noisy", "rest * ")
     )
     return f"""#define THREADS {spec.lanes}
-#define RESIDENT {_RESIDENT.get(spec.lanes, 1)}
+#define RESIDENT {_RESIDENT[number].get(spec.lanes, 1)}
 {begin_filter(dialect, spec.storage)}{dialect.blocks}
 #define COUNT {spec.count}
 #define PZ {spec.patch[0]}
@@ -163,6 +165,7 @@ def _render_sum(spec: GroupSpec, dialect: Dialect) -> str:
 #define SIZE {size}
 #define SCALE {format_number(scale, number)}
 #define FARTHEST {format_number(most, number)}
+#define COLUMN(j) (column + (j) % {_ROWS} + (j) / {_ROWS} * {half})
 typedef struct ALIGN(16) {{ T v[4]; }} quad_t;
 
 KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const stored_t *RESTRICT guide,
@@ -181,7 +184,8 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const stored_t 
     const size_t whole = (size_t)deep * high * wide;
     const T trust = values[0], floor_ = values[1], gain = sqrt(trust), rest = sqrt(1 - trust);
     const int above_ = THREAD / {across}, beside_ = THREAD % {across};
-    const int row = above_ * {_ROWS}, column = beside_ * {_COLUMNS};
+    // element j of a row of a tile is in this column, and from the fifth on so many columns further
+    const int row = above_ * {_ROWS}, column = beside_ * {_ROWS};
     const bool is_tile = above_ < {down};
     for (int s = THREAD; s < SIZE; s += THREADS) offsets[s] = ((s / (PY * PX)) * high + s / PX % PY) * wide + s % PX;
     for (int plane = GROUP_Z; plane < table[12]; plane += GROUPS_Z) {{
@@ -203,48 +207,51 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT planes, GLOBAL const stored_t 
             T tile[{_ROWS}][{_COLUMNS}];
             UNROLL for (int i = 0; i < {_ROWS}; ++i) UNROLL for (int j = 0; j < {_COLUMNS}; ++j) tile[i][j] = 0;
             {products}
-            // tiles on the diagonal are twice as wide as they are high
-            const bool is_middle = is_tile && beside_ == above_ / 2;
+            // where the diagonal is; registers have no index
+            const bool is_right = row >= {half}, is_middle = is_tile && column == row - (is_right ? {half} : 0);
             if (is_middle) UNROLL for (int i = 0; i < {_ROWS}; ++i)
-                pivots[{order} + row + i] = above_ % 2 ? tile[i][i + {_ROWS}] : tile[i][i];
+                pivots[{order} + row + i] = is_right ? tile[i][i + {_ROWS}] : tile[i][i];
             BARRIER;
             T variance = sigma * sigma * (T)SIZE;
             for (int i = 0; i < count; ++i) variance = fmax(variance, pivots[{order} + i] * floor_);
             if (is_middle) UNROLL for (int i = 0; i < {_ROWS}; ++i) {{
                 const T more = row + i < count ? trust * variance : 1;
-                if (above_ % 2) tile[i][i + {_ROWS}] += more; else tile[i][i] += more;
+                if (is_right) tile[i][i + {_ROWS}] += more; else tile[i][i] += more;
             }}
-            for (int block = 0; block < count; block += {_COLUMNS}) UNROLL for (int q = 0; q < {_COLUMNS}; ++q) {{
-                // in two halves taken in turn, so that one barrier for each pivot is enough
-                const int half_ = q % 2 * {order};
-                const bool is_row = above_ == block / {_ROWS} + q / {_ROWS}, is_column = beside_ == block / {_COLUMNS};
-                if (is_row && is_tile) {{
-                    UNROLL for (int j = 0; j < {_COLUMNS}; ++j) pivots[half_ + column + j] = tile[q % {_ROWS}][j];
-                    // one lane divides for all
-                    if (is_column) inverses[q % 2] = 1 / fmax(tile[q % {_ROWS}][q], floor_ * variance);
-                }}
-                BARRIER;
-                if (is_tile) {{
-                    const T inverse = inverses[q % 2];
-                    T above[{_ROWS}], beside[{_COLUMNS}];
-                    LOAD4(above, pivots + half_ + row);
-                    LOAD4(beside, pivots + half_ + column);
-                    LOAD4(beside + 4, pivots + half_ + column + 4);
-                    UNROLL for (int i = 0; i < {_ROWS}; ++i) {{
-                        above[i] *= inverse;
-                        UNROLL for (int j = 0; j < {_COLUMNS}; ++j) tile[i][j] -= above[i] * beside[j];
-                        if (is_column) tile[i][q] = above[i];
+            UNROLL for (int right = 0; right < 2; ++right)
+                for (int at = 0; at < min({half}, count - right * {half}); at += {_ROWS})
+                    UNROLL for (int q = 0; q < {_ROWS}; ++q) {{
+                        // in two halves taken in turn, so that one barrier for each pivot is enough
+                        const int turn = q % 2 * {order};
+                        const int own_ = q + right * {_ROWS};
+                        const bool is_row = row == at + right * {half}, is_column = column == at;
+                        if (is_row && is_tile) {{
+                            UNROLL for (int j = 0; j < {_COLUMNS}; ++j) pivots[turn + COLUMN(j)] = tile[q][j];
+                            // one lane divides for all
+                            if (is_column) inverses[q % 2] = 1 / fmax(tile[q][own_], floor_ * variance);
+                        }}
+                        BARRIER;
+                        if (is_tile) {{
+                            const T inverse = inverses[q % 2];
+                            T above[{_ROWS}], beside[{_COLUMNS}];
+                            LOAD4(above, pivots + turn + row);
+                            LOAD4(beside, pivots + turn + column);
+                            LOAD4(beside + 4, pivots + turn + column + {half});
+                            UNROLL for (int i = 0; i < {_ROWS}; ++i) {{
+                                above[i] *= inverse;
+                                UNROLL for (int j = 0; j < {_COLUMNS}; ++j) tile[i][j] -= above[i] * beside[j];
+                                if (is_column) tile[i][own_] = above[i];
+                            }}
+                            if (is_row) UNROLL for (int j = 0; j < {_COLUMNS}; ++j)
+                                tile[q][j] = is_column && j == own_ ? -inverse : beside[j] * inverse;
+                        }}
                     }}
-                    if (is_row) UNROLL for (int j = 0; j < {_COLUMNS}; ++j)
-                        tile[q % {_ROWS}][j] = is_column && j == q ? -inverse : beside[j] * inverse;
-                }}
-            }}
             if (is_tile) UNROLL for (int i = 0; i < {_ROWS}; ++i) {{
                 T squares = 0;
                 UNROLL for (int j = 0; j < {_COLUMNS}; ++j) {{
                     const T weight = tile[i][j] * variance;
                     squares += weight * weight;
-                    matrix[(row + i) * {pitch} + column + j] = weight;
+                    matrix[(row + i) * {pitch} + COLUMN(j)] = weight;
                 }}
                 part[(row + i) * {across} + beside_] = squares;
             }}

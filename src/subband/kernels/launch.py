@@ -44,6 +44,9 @@ class Launch:
         Groups in one block.
     is_split : bool
         Whether strips inside the image have a walk of their own: faster on a GPU, and twice the text to compile.
+    resident : int
+        Blocks that a multiprocessor runs at the same time, at most, of a kernel that is handed local memory: what they
+        leave of that serves as a cache, where a group finds rows that its neighbours have read. 0 if as many as fit.
     """
 
     pairs: int
@@ -51,6 +54,7 @@ class Launch:
     chunk: int
     block: int
     is_split: bool
+    resident: int = 0
 
     def fit(self, size: int) -> Launch:
         """Return the same with blocks small enough for the rows that wait for them, of pixels of `size` bytes.
@@ -58,7 +62,7 @@ class Launch:
         Examples
         --------
         >>> Launch(4, 2, 24, 8, True).fit(12)
-        Launch(pairs=4, ahead=2, chunk=24, block=2, is_split=True)
+        Launch(pairs=4, ahead=2, chunk=24, block=2, is_split=True, resident=0)
         """
         block = self.block
         while block > 1 and block * (self.ahead + 1) * 4 * LANES * self.pairs * size > LOCAL_MEMORY:
@@ -131,7 +135,7 @@ def choose_launch(
     >>> from subband.wavelets import Wavelet
     >>> program = axis_program(axis_plan(Wavelet("cdf97"), "whole", 512), "forward")
     >>> choose_launch(CUDA, program, program, 4, is_gpu=True)
-    Launch(pairs=2, ahead=4, chunk=8, block=4, is_split=True)
+    Launch(pairs=2, ahead=4, chunk=8, block=4, is_split=True, resident=0)
     """
     pairs = max(1, 8 // (size * channels))
     depth = 0 if vertical is None else vertical.schedule.depth
@@ -166,18 +170,21 @@ def choose_launch(
 LARGE = 1 << 25
 
 
-def suits_one_level(size: int, elements: int) -> bool:
+def suits_one_level(dialect: Dialect, size: int, elements: int) -> bool:
     """Say whether the kernel of two levels does one level faster than a sweep, of so many elements of `size` bytes.
 
     A sweep of halves takes longer to compute than to read and write: this kernel takes fewer instructions, because it
-    has no border to ask about.
+    has no border to ask about. With numbers of four bytes it is ahead where local memory can be left to the cache.
 
     Examples
     --------
-    >>> suits_one_level(2, 8192 * 8192), suits_one_level(4, 8192 * 8192)
+    >>> from subband.kernels.dialects import CUDA, OPENCL
+    >>> suits_one_level(OPENCL, 2, 8192 * 8192), suits_one_level(OPENCL, 4, 8192 * 8192)
+    (True, False)
+    >>> suits_one_level(CUDA, 4, 8192 * 8192), suits_one_level(CUDA, 4, 1080 * 1920)
     (True, False)
     """
-    return size < 4 and elements >= LARGE
+    return size < (8 if dialect.name == "cuda" else 4) and elements >= LARGE
 
 
 def choose_cascade_launch(
@@ -206,13 +213,15 @@ def choose_cascade_launch(
     --------
     >>> from subband.kernels.dialects import CUDA
     >>> choose_cascade_launch(CUDA, 4, 8192 * 8192, is_inverse=False)
-    Launch(pairs=4, ahead=3, chunk=64, block=4, is_split=False)
+    Launch(pairs=4, ahead=3, chunk=64, block=4, is_split=False, resident=0)
     >>> choose_cascade_launch(CUDA, 4, 1080 * 1920, is_inverse=False)
-    Launch(pairs=2, ahead=2, chunk=16, block=4, is_split=False)
+    Launch(pairs=2, ahead=2, chunk=16, block=4, is_split=False, resident=0)
     """
-    pairs, ahead, chunk, block = max(2, 8 // size), 3 if is_inverse else 2, 16, 4
-    if levels == 1:
+    pairs, ahead, chunk, block, resident = max(2, 8 // size), 3 if is_inverse else 2, 16, 4, 0
+    if levels == 1 and size < 4:
         ahead, chunk = 2, 6
+    elif levels == 1:
+        ahead, chunk, resident = 3, 6 if is_inverse else 5, 4
     elif channels > 1:
         pairs, ahead = 2, 2 if is_inverse else 1
     elif elements >= LARGE and size < 4:
@@ -221,7 +230,7 @@ def choose_cascade_launch(
         pairs, ahead, chunk = (2, 2, 64) if is_inverse else (max(2, 16 // size), 3, 64)
     if not dialect.is_staging:
         ahead, block = 0, 1
-    return Launch(pairs, ahead, chunk, block, False)
+    return Launch(pairs, ahead, chunk, block, False, resident)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class RecordingDevice(Device):
         self.handed: list[int] = []
         self.launches: list[tuple[Groups, int]] = []
 
-    def compile(self, source: str, local: int = 0) -> Any:
+    def compile(self, source: str, local: int = 0, resident: int = 0) -> Any:  # noqa: ARG002 - nothing runs
         """Keep the text."""
         self.sources.append(source)
         self.handed.append(local)

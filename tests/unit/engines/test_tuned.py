@@ -66,7 +66,7 @@ def test_damaged_entry_is_left_out(change):
 
 def test_file_of_another_version_is_ignored_quietly():
     save_tuned("cuda card", {"a": ONE})
-    tuned_path().write_text(tuned_path().read_text(encoding="utf-8").replace('"version": 1', '"version": 99'), "utf-8")
+    tuned_path().write_text(tuned_path().read_text(encoding="utf-8").replace('"version": 2', '"version": 99'), "utf-8")
     assert load_tuned("cuda card") == {}
 
 

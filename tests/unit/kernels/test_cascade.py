@@ -41,9 +41,12 @@ def test_levels_go_together_in_pairs():
     assert count_launches((64, 128), (0, 1), "whole", 2) == (2, 2)
 
 
-def test_one_level_of_large_halves_is_done_by_the_same_kernel():
-    for dtype, shape, is_so in (("f2", (8192, 8192), True), ("f2", (1024, 1024), False), ("f4", (8192, 8192), False)):
-        engine = RecordingEngine(CUDA)
+def test_one_level_of_large_images_is_done_by_the_same_kernel():
+    large, small = (8192, 8192), (1024, 1024)
+    cases = [("f2", large, CUDA), ("f4", large, CUDA), ("f2", small, CUDA), ("f4", small, CUDA), ("f8", large, CUDA)]
+    for dtype, shape, dialect in [*cases, ("f4", large, OPENCL)]:
+        is_so = shape == large and (dtype == "f2" or (dtype == "f4" and dialect is CUDA))
+        engine = RecordingEngine(dialect)
         plan = transform_plan(shape, (0, 1), (as_wavelet("cdf97"),) * 2, ("whole",) * 2, 1)
         for direction in ("forward", "inverse"):
             engine.find_chain(plan.levels, direction, np.dtype(dtype), True)
@@ -111,7 +114,9 @@ def test_every_row_is_walked_once():
     for steps in (3, 16, 270, 2048):
         told, groups = tabulate_cascade(Layout(2, 4 * steps, 1920, 1), spec, Launch(2, 2, 8, 4, False), 2112)
         named = dict(zip(CASCADE_FIELDS, told, strict=True))
-        parts = groups[0] // named["strips"]
+        across = -(-named["strips"] // spec.block) * spec.block
+        assert groups[0] % across == 0
+        parts = groups[0] // across
         walked = [named["chunk"] if part < named["chunks"] else named["rest"] for part in range(parts)]
         assert sum(walked[:-1]) < steps <= sum(walked)
         assert groups[1:] == (1, 2)
@@ -141,6 +146,13 @@ def test_texts_name_their_parameters(direction):
     assert "AHEAD = 2" in text
     assert make_spec(direction).count_handed(OPENCL) == 0
     assert make_spec(direction).count_handed(CUDA) == 4 * 3 * 4 * 32 * 16
+
+
+def test_one_level_leaves_local_memory_to_the_cache():
+    for is_inverse in (False, True):
+        launch = choose_cascade_launch(CUDA, 4, 8192 * 8192, is_inverse=is_inverse, levels=1)
+        assert launch.resident > 0
+        assert choose_cascade_launch(CUDA, 4, 8192 * 8192, is_inverse=is_inverse, levels=2).resident == 0
 
 
 def test_large_images_have_launches_of_their_own():

@@ -122,7 +122,8 @@ class TuningCase:
 
     def is_possible(self, launch: Launch) -> bool:
         """Say whether kernels of this class, in whatever mode, can be launched so."""
-        if 2 * launch.pairs * self.size > _MOST_BYTES:
+        # what a sweep keeps in local memory is declared by its text
+        if launch.resident or 2 * launch.pairs * self.size > _MOST_BYTES:
             return False
         horizontal = self.programs[1]
         return horizontal is None or measure_span(horizontal) <= launch.pairs * LANES // 4
@@ -186,7 +187,7 @@ class CascadeCase(TuningCase):
         elements = prod(self.plan.shape)
         if engine.least_cascade is None or elements < engine.least_cascade:
             return False
-        is_joined = self.plan.level == 2 or suits_one_level(self.size, elements)
+        is_joined = self.plan.level == 2 or suits_one_level(engine.device.dialect, self.size, elements)
         return is_joined and self.is_possible(self.choose_usual(engine.device))
 
     def choose_usual(self, device: Device) -> Launch:
@@ -262,6 +263,7 @@ def choose_grid(dialect: Dialect) -> Grid:
         "block": (1, 2, 4, 8),
         "pairs": (1, 2, 4, 8),
         "is_split": (True, False),
+        "resident": (0, 2, 3, 4, 5) if dialect.name == "cuda" else (0,),
     }
 
 
@@ -305,6 +307,7 @@ def _list_cases(shape: tuple[int, int]) -> Iterator[TuningCase]:
         (frame, "float32", 2),
         ((*frame, 3), "float32", 2),
         (shape, "float16", 2),
+        (shape, "float32", 1),
         (shape, "float16", 1),
     ]
     for own, dtype, level in joined:

@@ -156,8 +156,8 @@ def make_joined(direction="forward", shape=(64, 512), level=2, dtype="float32"):
 
 def test_classes_of_two_levels_are_told_apart():
     joined = [case for case in list_tuning_cases() if isinstance(case, CascadeCase)]
-    assert len({case.kernels for case in joined}) == len(joined) == 10
-    for words in ("size4 levels2 large", "size4 levels2 small", "channels3 levels2 small", "size2 levels1 large"):
+    assert len({case.kernels for case in joined}) == len(joined) == 12
+    for words in ("size4 levels2 large", "size4 levels2 small", "channels3 levels2 small", "size4 levels1 large"):
         assert len({case.direction for case in joined if words in case.kernels}) == 2
 
 
@@ -169,7 +169,7 @@ def test_two_levels_are_left_to_engines_that_join_them():
     # fewer samples than are worth it, and rows of fewer than the lanes of a group hold
     assert not make_joined(shape=(64, 128)).is_run_by(engine)
     assert not make_joined(shape=(8192, 64)).is_run_by(engine)
-    # one level has a sweep of its own, but for large images of halves
+    # one level has a sweep of its own, but for large images
     assert not make_joined(shape=(1024, 1024), level=1).is_run_by(engine)
     with pytest.raises(ArgumentError, match="recording"):
         keep_run_cases([make_joined(shape=(64, 128))], engine)
