@@ -187,6 +187,10 @@ def suits_one_level(dialect: Dialect, size: int, elements: int) -> bool:
     return size < (8 if dialect.name == "cuda" else 4) and elements >= LARGE
 
 
+#: Blocks of two levels that a multiprocessor runs at the same time, by the pixels up to which that is so.
+_FEW = ((1 << 21, 1), (1 << 23, 2))
+
+
 def choose_cascade_launch(
     dialect: Dialect, size: int, elements: int, *, is_inverse: bool, channels: int = 1, levels: int = 2
 ) -> Launch:
@@ -215,7 +219,7 @@ def choose_cascade_launch(
     >>> choose_cascade_launch(CUDA, 4, 8192 * 8192, is_inverse=False)
     Launch(pairs=4, ahead=3, chunk=64, block=4, is_split=False, resident=0)
     >>> choose_cascade_launch(CUDA, 4, 1080 * 1920, is_inverse=False)
-    Launch(pairs=2, ahead=2, chunk=16, block=4, is_split=False, resident=0)
+    Launch(pairs=2, ahead=2, chunk=24, block=4, is_split=False, resident=1)
     """
     pairs, ahead, chunk, block, resident = max(2, 8 // size), 3 if is_inverse else 2, 16, 4, 0
     if levels == 1 and size < 4:
@@ -228,6 +232,10 @@ def choose_cascade_launch(
         pairs, ahead, chunk = 8, 2, 32
     elif elements >= LARGE:
         pairs, ahead, chunk = (2, 2, 64) if is_inverse else (max(2, 16 // size), 3, 64)
+    if levels == 2 and elements < LARGE * channels and dialect.name == "cuda":
+        # each walk begins with rows that the one above it has too: few and long ones, as many as fill all
+        # multiprocessors alike
+        chunk, resident = 24, next((few for most, few in _FEW if elements <= most * channels), 4)
     if not dialect.is_staging:
         ahead, block = 0, 1
     return Launch(pairs, ahead, chunk, block, False, resident)

@@ -155,6 +155,16 @@ def test_one_level_leaves_local_memory_to_the_cache():
         assert choose_cascade_launch(CUDA, 4, 8192 * 8192, is_inverse=is_inverse, levels=2).resident == 0
 
 
+def test_small_images_have_few_walks_on_each_multiprocessor():
+    sizes = [(1080 * 1920, 1), (3 * 1080 * 1920, 1), (4096 * 4096, 1), (3 * 1080 * 1920, 3), (3 * 2160 * 3840, 3)]
+    found = [
+        choose_cascade_launch(CUDA, 4, elements, is_inverse=True, channels=channels).resident
+        for elements, channels in sizes
+    ]
+    assert found == [1, 2, 4, 1, 2]
+    assert choose_cascade_launch(OPENCL, 4, 1080 * 1920, is_inverse=True).resident == 0
+
+
 def test_large_images_have_launches_of_their_own():
     large = 8192 * 8192
     assert choose_cascade_launch(CUDA, 4, large, is_inverse=False).pairs == 4
