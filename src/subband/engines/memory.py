@@ -5,7 +5,8 @@ large array is fresh memory every time: the C library hands its pages back as so
 large blocks are kept and lent again, to arrays that need at least two thirds of one, though no more than were lent at
 one time. The levels of a large transform need blocks of more sizes than there are at one time; what was given back and
 is asked for again is kept from then on, up to a quarter more. A block comes back when the array and all its views are
-gone.
+gone. To lend one takes as long as to transform a small level, so the details of a level share one unless they are
+large.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -36,6 +37,10 @@ def _read_limit() -> int:
     return int(text)
 
 
+#: What `numpy.empty` takes.
+_DType: TypeAlias = np.dtype[Any]
+_Form: TypeAlias = tuple[tuple[int, ...], _DType]
+
 #: What `functools.lru_cache` makes of a function.
 _CachedFunction = type(lru_cache(len))
 
@@ -47,6 +52,10 @@ _LINE, _HUGE = 64, 2 << 20
 
 #: No more than this is kept.
 _LIMIT = _read_limit()
+
+#: Neighbours of the same form that are made together share a block, at most so many and of so many bytes together: for
+#: one that is kept keeps the memory of all.
+_SHARERS, _SHARED = 3, _HUGE
 
 #: The part of what was lent at one time that may be kept beside it.
 _BESIDE = 4
@@ -60,13 +69,13 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     >>> allocate((2, 3), np.dtype("float32")).shape
     (2, 3)
     """
-    size = prod(shape) * dtype.itemsize
+    size = _count_bytes(shape, dtype)
     if size < LARGE:
         return np.empty(shape, dtype)
     return np.ndarray(shape, dtype, _store.lend(size).view(_Loan))
 
 
-def prepare_allocation(forms: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]) -> Callable[[], list[Array]]:
+def prepare_allocation(forms: Sequence[_Form]) -> Callable[[], list[Array]]:
     """Return what makes new arrays of these shapes and dtypes as `allocate` does, with less ado for each.
 
     Examples
@@ -75,24 +84,44 @@ def prepare_allocation(forms: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]) -
     >>> [x.shape for x in make()]
     [(2, 3), (4,)]
     """
-    sizes = [prod(shape) * dtype.itemsize for shape, dtype in forms]
-    lent = [_round_up(size) for size in sizes if size >= LARGE]
-    small = [form for form, size in zip(forms, sizes, strict=True) if size < LARGE]
-    large = [form for form, size in zip(forms, sizes, strict=True) if size >= LARGE]
-    is_sorted = [*small, *large] == list(forms)
+    sizes, parts = _share_blocks(forms)
 
-    def make_sorted() -> list[Array]:
-        made = [np.empty(shape, dtype) for shape, dtype in small]
-        blocks = _store.lend_all(lent)
-        made += [
-            np.ndarray(shape, dtype, block.view(_Loan)) for (shape, dtype), block in zip(large, blocks, strict=True)
+    def make() -> list[Array]:
+        loans = [block.view(_Loan) for block in _store.lend_all(sizes)]
+        return [
+            np.empty(shape, dtype) if number is None else np.ndarray(shape, dtype, loans[number], first)
+            for shape, dtype, number, first in parts
         ]
-        return made
 
-    def make_others() -> list[Array]:
-        return [allocate(shape, dtype) for shape, dtype in forms]
+    return make
 
-    return make_sorted if is_sorted and lent else make_others
+
+def _share_blocks(forms: Sequence[_Form]) -> tuple[list[int], list[tuple[tuple[int, ...], _DType, int | None, int]]]:
+    """Return the sizes of the blocks for some arrays, and of each array its form, block and first byte.
+
+    The first array is an approximation, which is kept without the others more often than they are: it shares none.
+    """
+    sizes: list[int] = []
+    parts: list[tuple[tuple[int, ...], _DType, int | None, int]] = []
+    sharers = 0  # of the last block
+    for position, (shape, dtype) in enumerate(forms):
+        if _count_bytes(shape, dtype) < LARGE:
+            parts.append((shape, dtype, None, 0))
+            continue
+        each = -(-_count_bytes(shape, dtype) // _LINE) * _LINE
+        is_room = sharers < _SHARERS and (sharers + 1) * each <= _SHARED
+        if is_room and position > 1 and forms[position - 1] == (shape, dtype):
+            sharers += 1
+            sizes[-1] += each
+        else:
+            sharers = 1
+            sizes.append(each)
+        parts.append((shape, dtype, len(sizes) - 1, (sharers - 1) * each))
+    return [_round_up(size) for size in sizes], parts
+
+
+def _count_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    return prod(shape) * dtype.itemsize
 
 
 class _Block(np.ndarray[Any, Any]):
@@ -130,7 +159,8 @@ def release_memory() -> None:
 
     Never is more kept than the blocks of results have taken at one time, and a quarter of that if earlier calls had to
     ask for it again, nor more than ``SUBBAND_KEEP_BYTES`` (by default 1 GiB). A block that is lent again is at most
-    half as large again as what it is lent for.
+    half as large again as what it is lent for. Details of a level that take less than 2 MiB together share a block, so
+    that a single one that is kept keeps the memory of all three.
     What was prepared for the shapes and wavelets used last is forgotten too, and made again when it is needed.
 
     Examples
@@ -180,21 +210,25 @@ class _Store:
         blocks: list[_Block] = []
         with self._lock:
             self._sort_in()
+            free, lent, kept = self._free, 0, 0
             try:
                 for size in sizes:
-                    fitting = self._free.get(size) or self._find_larger(size)
+                    fitting = free.get(size) or self._find_larger(size)
                     if fitting:
                         block = fitting.pop()
-                        self._kept -= block.kept
+                        kept += block.kept
                         self._missed += block.size - block.kept
                     else:
                         block = _make_block(size)
                         self._missed += self._count_missed(size)
-                    self._lent += block.size
+                    lent += block.size
                     blocks.append(block)
             except MemoryError:
                 self._returned += blocks
                 raise
+            finally:
+                self._lent += lent
+                self._kept -= kept
             self._most_lent = max(self._most_lent, self._lent)
             self._missed = min(self._missed, self._most_lent // _BESIDE)
             if self._kept > (room := self._most_lent - self._lent + self._missed):
@@ -207,9 +241,10 @@ class _Store:
         return self._free[min(sizes)] if sizes else None
 
     def take_back(self, block: _Block) -> None:
-        # Python may collect an array in the middle of any of these calls; then the block waits for the next one
+        # Python may collect an array in the middle of any of these calls; then the block waits for the next one, as it
+        # does if all that there is may be kept
         self._returned.append(block)
-        if self._lock.acquire(blocking=False):
+        if self._lent + self._kept > _LIMIT and self._lock.acquire(blocking=False):
             try:
                 self._sort_in()
             finally:
@@ -238,13 +273,16 @@ class _Store:
 
     def _sort_in(self) -> None:
         returned, free = self._returned, self._free
+        last = 0
+        same: list[_Block] = []
         while returned:
             block = returned.popleft()
             block.kept = size = block.size
-            # taken out and put in again, so that the size used last is the last to be forgotten
-            same = free.pop(size, None) or []
+            if size != last:
+                # taken out and put in again, so that the size used last is the last to be forgotten
+                last, same = size, free.pop(size, [])
+                free[size] = same
             same.append(block)
-            free[size] = same
             self._lent -= size
             self._kept += size
         if self._kept > _LIMIT:

@@ -57,6 +57,39 @@ def test_arrays_made_together_are_those_made_one_by_one():
         assert all((x == number).all() for number, x in enumerate(made))
 
 
+def test_details_of_a_level_share_a_block_and_the_approximation_has_its_own():
+    low, *details = prepare_allocation([((256, 256), FLOATS)] * 4)()
+    assert len({id(x.base) for x in details}) == 1
+    assert low.base is not details[0].base
+    for number, x in enumerate(details):
+        x[...] = number
+    assert [x.max() for x in details] == [0, 1, 2]
+    assert [x.min() for x in details] == [0, 1, 2]
+    assert all(x.ctypes.data % 64 == 0 for x in (low, *details))
+
+
+def test_a_shared_block_comes_back_when_all_of_it_are_gone():
+    make = prepare_allocation([((1,), FLOATS), *[((300, 301), FLOATS)] * 3])
+    _, *details = make()
+    address = details[0].ctypes.data
+    kept = details.pop()
+    del details[:]
+    kept[...] = 1.0
+    others = make()
+    assert others[1].ctypes.data != address
+    others[1][...] = others[2][...] = others[3][...] = 0.0
+    assert (kept == 1.0).all()
+    del kept
+    assert make()[1].ctypes.data == address
+
+
+@pytest.mark.parametrize("shape", [(256, 256), (512, 512), (1024, 1024)])
+def test_what_is_kept_keeps_no_more_than_a_few_neighbours(shape):
+    arrays = prepare_allocation([(shape, FLOATS)] * 9)()
+    for array in arrays:
+        assert array.base.size <= max(array.nbytes, min(3 * array.nbytes, 2 << 20)) * 9 / 8
+
+
 def test_blocks_come_back_if_there_is_no_memory_for_all():
     store = _Store()
     with pytest.raises(MemoryError):
