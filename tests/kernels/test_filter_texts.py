@@ -40,6 +40,7 @@ def run_all(filters, device, storage, shape):
     others = [(band, 1.0)] * (2 ** (len(shape) - 1) - 2)
     filters.measure_noise(band, 1.0, None, others)
     filters.measure_noise(band, 1.0, mask, others)
+    filters.measure_noise(band, 1.0, None, others, samples=band)
     filters.find_bayes_threshold(band, numbers, 1.0)
     filters.find_sure_threshold(band, numbers, 1.0)
     given = np.ones((3, shape[0]))

@@ -74,6 +74,8 @@ class Coefficients:
         where it is not. Bands have twice as many planes from there on, those of all positions one after the other.
     is_complex : bool
         Whether bands of details hold the real parts of all planes, and then their imaginary parts.
+    samples : array, optional
+        The planes that were transformed, if they are still known.
     """
 
     approximation: Any
@@ -84,6 +86,7 @@ class Coefficients:
     begin: tuple[int, ...] = ()
     is_complex: bool = False
     spins: list[tuple[int, ...]] = field(default_factory=list)
+    samples: Any = None
 
     def list_begins(self, level: int) -> list[tuple[int, ...]]:
         """Return `begin` for each position that a level has planes of, the finest level being 1."""
@@ -202,12 +205,16 @@ class Roundtrip:
 
     def forward(self, planes: Any) -> Coefficients:
         """Transform planes; with cycle spinning, one shift of the image."""
-        if self.stage.form == "undecimated":
-            return self._forward_undecimated(planes)
-        if self.stage.form == "spun":
-            return self._forward_shifted(planes)
-        if self.stage.form == "dual-tree":
-            return self._forward_dual_tree(planes)
+        forms = {
+            "undecimated": self._forward_undecimated,
+            "spun": self._forward_shifted,
+            "dual-tree": self._forward_dual_tree,
+        }
+        coefficients = forms.get(str(self.stage.form), self._forward_decimated)(planes)
+        coefficients.samples = planes
+        return coefficients
+
+    def _forward_decimated(self, planes: Any) -> Coefficients:
         plan = self.plan(planes.shape)
         if any(spatial.at == "between" for spatial in self.stage.filters):
             approximation, details = planes, []

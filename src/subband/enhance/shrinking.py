@@ -216,14 +216,16 @@ def measure_planes(filters: Filters, coefficients: Coefficients, mask: Array | N
     counted = None if mask is None else _count_coefficients(mask, coefficients, band.shape[1:])
     ahead = None if coefficients.is_decimated else max(coefficients.begin)
     margin, step = _find_margin(coefficients.wavelets, coefficients.shift, ahead)
-    return filters.measure_noise(band, gain, counted, list(found.values()), margin, step)
+    before = coefficients.shift if ahead is None else ahead
+    return filters.measure_noise(band, gain, counted, list(found.values()), margin, step, coefficients.samples, before)
 
 
 def cut_finest(roundtrip: Roundtrip, shape: tuple[int, ...]) -> Cells | None:
     """Return the cells of the finest diagonal band, of a shape, in which `measure_planes` measures."""
     is_stationary = roundtrip.stage.form == "undecimated"
     margin, step = _find_margin(roundtrip.wavelets, roundtrip.shift, roundtrip.margin if is_stationary else None)
-    return cut_cells(shape, 2 ** len(roundtrip.axes) - 2, margin, step)
+    ahead = roundtrip.margin if is_stationary else roundtrip.shift
+    return cut_cells(shape, 2 ** len(roundtrip.axes) - 2, margin, step, ahead)
 
 
 @lru_cache(maxsize=256)

@@ -33,6 +33,9 @@ class Rule:
     even: float
     white: float
     dense: float
+    clipped: float
+    least_own: float
+    set_back: float
 
 
 @dataclass(frozen=True)
@@ -49,16 +52,19 @@ class CellSpec:
         Other bands of the level.
     sides : tuple of int
         Of a cell along three axes.
+    has_samples : bool
+        Whether samples tell which cells were clipped.
     has_mask : bool
         Whether a mask says which cells count.
     rule : Rule, optional
-        Where noise is, for all tasks but ``energies``.
+        Where noise is; ``energies`` need it with samples only.
     """
 
     task: Literal["energies", "count", "parts", "noise"]
     storage: str
     others: int = 0
     sides: tuple[int, int, int] = (1, 4, 4)
+    has_samples: bool = False
     has_mask: bool = False
     rule: Rule | None = None
 
@@ -69,9 +75,10 @@ def render_cells(spec: CellSpec, dialect: Dialect) -> str:
     The third direction of a launch counts planes, but for ``noise`` the first one does.
 
     ``energies``
-        Takes the diagonal band, the others, the energies of cells in the others and in the diagonal band, a table of
-        the planes, the cells along three axes, the first coefficient along these, their distance, and three sizes of
-        each band; and the weight of each. The second direction counts rows of cells.
+        Takes the diagonal band, the others, the samples if there are any, the energies of cells in the others and in
+        the diagonal band, a table of the planes, the cells along three axes, the first coefficient along these, their
+        distance, three sizes of each band, and of the samples their planes, three sizes and the first along each axis;
+        and the weight of each band. The second direction counts rows of cells.
     ``count``
         Takes the energies in the others, the mask, counts, and a table of the cells and the planes. There are as many
         counts for each plane as bins, and one more, the bits of the largest energy; all begin as zero. It is launched
@@ -95,7 +102,16 @@ def _render_energies(spec: CellSpec, dialect: Dialect) -> str:
             zip(names, ["const T diagonal =", *["beside +="] * spec.others], strict=True)
         )
     )
-    return f"""{begin_filter(dialect, spec.storage)}
+    samples = distance = back = ""
+    if spec.has_samples:
+        rule = _find_rule(spec)
+        numbers = rule.clipped, rule.least_own, rule.set_back
+        clipped, least, set_back = (format_number(value, STORAGES[spec.storage].number) for value in numbers)
+        arguments += ", GLOBAL const stored_t *RESTRICT samples"
+        distance = _render_distance(spec)
+        samples = f"const T nearest = find_nearest(samples, table + {8 + 3 * len(names)}, plane, z, y, x);"
+        back = f"if (nearest * nearest < {clipped} * beside && diagonal > {least} * beside) beside *= {set_back};"
+    return f"""{begin_filter(dialect, spec.storage)}{distance}
 DEVICE T sum_cell(GLOBAL const stored_t *RESTRICT band, GLOBAL const wide_t *RESTRICT sizes, int plane,
                   const int *first, int step)
 {{
@@ -124,12 +140,48 @@ KERNEL void sweep({arguments}, GLOBAL float *RESTRICT others, GLOBAL float *REST
                                       (int)table[6] + x * {wide} * step}};
                 T beside = 0;
                 {sums}
+                {samples}
+                {back}
                 const size_t cell = ((size_t)plane * depth * height + row) * width + x;
                 others[cell] = (float)beside;
                 own[cell] = (float)diagonal;
             }}
         }}
     }}
+}}
+"""
+
+
+def _render_distance(spec: CellSpec) -> str:
+    """Return the function that finds how far the mean of a cell's samples is from the nearest end of them."""
+    deep, high, wide = (2 * side if side > 1 else 1 for side in spec.sides)
+    return f"""
+DEVICE int clamp_index(int i, int n)
+{{
+    return max(0, min(i, n - 1));
+}}
+
+DEVICE T find_nearest(GLOBAL const stored_t *RESTRICT samples, GLOBAL const wide_t *RESTRICT sizes, int plane,
+                      int z, int y, int x)
+{{
+    const int depth = sizes[1], height = sizes[2], width = sizes[3];
+    const int bottom = (int)sizes[4] + z * {deep}, top = (int)sizes[5] + y * {high}, left = (int)sizes[6] + x * {wide};
+    T sum = 0, low = 0, high = 0;
+    for (int k = 0; k < {deep * high}; ++k) {{
+        const int row = clamp_index(top + k % {high}, height);
+        const int slice = clamp_index(bottom + k / {high}, depth);
+        GLOBAL const stored_t *const line = samples
+            + ((plane % (int)sizes[0] * (size_t)depth + slice) * height + row) * width;
+        UNROLL for (int j = 0; j < {wide}; ++j) {{
+            const T value = READ(line[clamp_index(left + j, width)]);
+            const int is_first = k + j == 0;
+            sum += value;
+            low = is_first ? value : fmin(low, value);
+            high = is_first ? value : fmax(high, value);
+        }}
+    }}
+    sum *= (T)1 / {deep * high * wide};
+    return fmin(sum - low, high - sum);
 }}
 """
 

@@ -113,9 +113,9 @@ def find_noise_level(enhancer: Enhancer, brightness: Coefficients, engine: Engin
 
 def take_brightness(coefficients: Coefficients) -> Coefficients:
     """Return the coefficients of the first plane."""
-    return replace(
-        coefficients, details=[{each: band[:1] for each, band in bands.items()} for bands in coefficients.details]
-    )
+    samples = None if coefficients.samples is None else coefficients.samples[:1]
+    details = [{each: band[:1] for each, band in bands.items()} for bands in coefficients.details]
+    return replace(coefficients, details=details, samples=samples)
 
 
 def _find_threshold(

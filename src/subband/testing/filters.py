@@ -235,6 +235,24 @@ class FilterTests(EditingTests):
             if band[0].size > 1000:
                 assert (self._check_cells(band, others) != median).all()
 
+    def test_noise_where_samples_were_clipped(self) -> None:
+        rng = np.random.default_rng(26)
+        for band, others in self._draw_cells(26):
+            count, *space = band.shape
+            # with another position of the image, there are twice as many planes of bands as of samples
+            for planes, step, ahead in ((count, 1, 0), (count, 1, 3), (count, 2, 5), (1, 1, 1)):
+                cells = cut_cells(tuple(space), len(others), 1, step, ahead)
+                if cells is None:
+                    continue
+                lengths = [length if length == 1 else 2 * length // step - 1 for length in space]
+                samples = rng.normal(0, 3, (planes, *lengths))
+                samples = np.maximum(samples, np.where(rng.random(samples.shape[:-1]) < 0.5, 0, -99)[..., np.newaxis])
+                given = [(self.upload(other), gain) for other, gain in others]
+                around = self.upload(samples.astype(band.dtype))
+                found = self.filters.measure_noise(self.upload(band), 1.1, None, given, 1, step, around, ahead)
+                expected = _plain.measure_noise(band, 1.1, None, others, 1, step, samples.astype(band.dtype), ahead)
+                np.testing.assert_allclose(self.download(found), expected, 1e-5, 1e-30, err_msg=str(band.shape))
+
     def test_noise_of_few_cells_is_the_median(self) -> None:
         rng = np.random.default_rng(25)
         for dtype in self.dtypes:

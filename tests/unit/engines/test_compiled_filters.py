@@ -135,6 +135,9 @@ def test_statistics(shape, dtype):
         for margin, step in ((0, 1), (2, 1), (1, 2)):
             arguments = band, 1.1, known, others, margin, step
             assert_same(FILTERS.measure_noise(*arguments), PLAIN.measure_noise(*arguments), 1e-6)
+            samples = np.maximum(draw((shape[0], *(2 * length - 1 for length in shape[1:])), dtype, 9), 0)
+            arguments = *arguments, samples, 3
+            assert_same(FILTERS.measure_noise(*arguments), PLAIN.measure_noise(*arguments), 1e-6)
     for noise in noises_of(len(band))[:3]:
         expected = PLAIN.find_bayes_threshold(band, noise, 1.1)
         np.testing.assert_allclose(FILTERS.find_bayes_threshold(band, noise, 1.1), expected, 1e-6)

@@ -20,6 +20,8 @@ ENGINE = get_engine("cpu")
 FILTERS = find_filters(ENGINE)
 RNG = np.random.default_rng(3)
 PLANES = (RNG.normal(0, 5, (2, 3, 110, 94)) * np.array([1.0, 2.0, 4.0])[:, None, None]).astype(np.float32)
+# noise of a third of them was clipped
+PLANES[..., 70:, :] = np.maximum(PLANES[..., 70:, :], 0)
 DECIDING = [method.name for method in list_methods() if isinstance(method, DecidingMethod)]
 
 
@@ -66,6 +68,12 @@ def make_cell_search(roundtrip, reach=0, step=1):
     return CellSearch(cut_finest(roundtrip, shape), gains, median), keys
 
 
+def align(search):
+    """Return samples from the first that bands begin with."""
+    ahead = search.cells.ahead
+    return np.pad(PLANES, [(0, 0), (0, 0), (ahead, 9), (ahead, 9)], mode="edge")
+
+
 @pytest.mark.parametrize("edges", [(), (20,), (1, 2, 30, 44)])
 @pytest.mark.parametrize("form", ["decimated", "undecimated"])
 @pytest.mark.parametrize("few", [0, 1 << 14])
@@ -77,6 +85,7 @@ def test_noise_of_pieces_is_that_of_the_whole(edges, form, few, monkeypatch):
     bands = [coefficients.details[0][key].reshape(2, 3, *coefficients.details[0][key].shape[1:]) for key in keys]
     length, width = bands[0].shape[2:]
     columns = [search.find_window(1, *run) for run in ((0, 11), (11, width))]
+    wide = align(search)
 
     def look(aims):
         # each half of the planes by itself, and rows and columns in pieces that need not begin where cells do
@@ -86,6 +95,8 @@ def test_noise_of_pieces_is_that_of_the_whole(edges, form, few, monkeypatch):
                 for own in columns:
                     block = Block(((number, number + 1), (0, 3)))
                     parts = [x[number : number + 1, :, slice(*rows), slice(*own)] for x in bands]
+                    runs = search.find_samples(0, *rows), search.find_samples(1, *own)
+                    parts.insert(0, wide[(slice(number, number + 1), slice(None), *(slice(*run) for run in runs))])
                     each = search.look(block, *parts) if aims is None else search.count(block, *parts, aims)
                     found = search.merge([each, found])
         return found
@@ -118,7 +129,8 @@ def test_noise_of_cells_is_that_of_known_samples(known):
         wide[tuple(slice(2 * begin, 2 * (end - 1) + 2 * reach + 1) for begin, end in own)]
         for own in ([(0, 55), (0, 47)], runs)
     )
-    parts = [x[(..., *(slice(*run) for run in runs))] for x in bands]
+    samples = align(search)[(..., *(slice(*search.find_samples(axis, *run)) for axis, run in enumerate(runs)))]
+    parts = [samples, *(x[(..., *(slice(*run) for run in runs))] for x in bands)]
     block = Block(((0, 2), (0, 3)))
     found = search.look_at_known(block, bands[0], whole, around, *parts)
     noise = search.find(search.merge([found, search.merge([])]))

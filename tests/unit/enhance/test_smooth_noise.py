@@ -126,6 +126,35 @@ def test_where_noise_of_much_was_clipped_it_is_not_believed(share, sigma):
     assert found == pytest.approx(sigma, rel=0.06)
 
 
+@pytest.mark.parametrize("form", ["decimated", "spun", "undecimated", "dual-tree"])
+@pytest.mark.parametrize("sigma", [3, 10])
+@pytest.mark.parametrize("level", [0, 255])
+def test_borders_around_texture_do_not_count(level, sigma, form):
+    """What is left of the noise is the same in all of half the image, and the rest has no part without texture."""
+    clean = photograph()[..., 1].astype(np.float64)
+    clean[: clean.shape[0] // 4], clean[3 * clean.shape[0] // 4 :] = level, level
+    stored = np.clip(np.round(clean + np.random.default_rng(10).normal(0, sigma, clean.shape)), 0, 255)
+    assert measure(stored[np.newaxis], Denoise(level=1, form=form))[0] == pytest.approx(sigma, rel=0.12)
+
+
+@pytest.mark.parametrize(("name", "most"), [("china.jpg", 0.05), ("flower.jpg", 0.08)])
+@pytest.mark.parametrize("sigma", [10, 25, 50])
+def test_strong_noise_near_black_and_white(name, most, sigma):
+    """Of half of the image or more some samples were clipped: few here, most there."""
+    library = pytest.importorskip("sklearn.datasets", reason="scikit-learn has the picture: pip install scikit-learn")
+    clean = library.load_sample_image(name)[..., 1].astype(np.float64)
+    stored = np.clip(np.round(clean + np.random.default_rng(11).normal(0, sigma, clean.shape)), 0, 255)
+    assert measure(stored[np.newaxis])[0] == pytest.approx(sigma, rel=most)
+
+
+def test_drawings_have_no_noise():
+    """Most samples of a cell at an edge are equal, as those of clipped noise are."""
+    radius = np.hypot(*np.mgrid[-128:128, -128:128])
+    bars = np.add.outer(np.arange(256) // 9 % 2, np.zeros(256))
+    for clean in (radius < 90, bars, radius < 60 + 20 * bars):
+        assert measure(255.0 * np.asarray(clean, np.float64)[np.newaxis])[0] < 2
+
+
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 def test_edges_between_constants_are_no_clipped_noise(engine):
     """Some eighth of their cells may be even and white by chance, and have any energy."""

@@ -147,6 +147,8 @@ class Filters(ABC):
         others: Sequence[tuple[Any, float]] = (),
         margin: int = 0,
         step: int = 1,
+        samples: Any = None,
+        ahead: int = 0,
     ) -> Any:
         """Return the standard deviation of noise: in smooth cells of a band, or its median magnitude.
 
@@ -169,6 +171,10 @@ class Filters(ABC):
         step : int
             Distance of the coefficients that cells have: 2 for a transform that has every position, in which neighbours
             share their noise.
+        samples : array, optional
+            The planes that were transformed, which tell where they were clipped.
+        ahead : int
+            Samples before the first of these that the bands begin with.
 
         Returns
         -------
@@ -178,11 +184,11 @@ class Filters(ABC):
         shape = tuple(band.shape[1:])
         if mask is not None and mask.shape != shape:
             raise ShapeError(f"mask has shape {mask.shape}; a plane of the band has {shape}")
-        cells = cut_cells(shape, len(others), margin, step)
+        cells = cut_cells(shape, len(others), margin, step, ahead)
         known = None if cells is None or mask is None else cells.find_known(mask)
         if cells is None or (known is not None and not cells.are_enough(int(np.count_nonzero(known)))):
             return self.measure_median(band, gain, mask)
-        return self.measure_smooth(band, gain, others, cells, known)
+        return self.measure_smooth(band, gain, others, cells, known, samples)
 
     @abstractmethod
     def measure_median(self, band: Any, gain: float, mask: Array | None = None) -> Any:
@@ -190,11 +196,18 @@ class Filters(ABC):
 
     @abstractmethod
     def measure_smooth(
-        self, band: Any, gain: float, others: Sequence[tuple[Any, float]], cells: Cells, known: Array | None = None
+        self,
+        band: Any,
+        gain: float,
+        others: Sequence[tuple[Any, float]],
+        cells: Cells,
+        known: Array | None = None,
+        samples: Any = None,
     ) -> Any:
         """Return the root of the mean square of each plane in smooth cells, over the gain; see `measure_noise`.
 
-        Cells count where they are `known`, an array for all cells of a plane, if that is given.
+        Cells count where they are `known`, an array for all cells of a plane, if that is given. Those that `samples`
+        show as clipped count only where all are.
         """
 
     @abstractmethod

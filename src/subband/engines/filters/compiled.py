@@ -116,9 +116,15 @@ class CompiledFilters(PlainFilters):
         return compiled_statistics.measure_median(band, mask) / (NORMAL_MEDIAN * gain)
 
     def measure_smooth(
-        self, band: Array, gain: float, others: Sequence[tuple[Array, float]], cells: Cells, known: Array | None = None
+        self,
+        band: Array,
+        gain: float,
+        others: Sequence[tuple[Array, float]],
+        cells: Cells,
+        known: Array | None = None,
+        samples: Array | None = None,
     ) -> Array:
-        return compiled_statistics.measure_smooth(band, gain, others, cells, known)
+        return compiled_statistics.measure_smooth(band, gain, others, cells, known, samples)
 
     def find_bayes_threshold(self, band: Array, noise: Array, gain: float) -> Array:
         variance = np.square(np.asarray(noise, np.float64) * gain)

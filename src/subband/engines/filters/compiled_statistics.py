@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from subband.engines.filters.cells import BINS as BINS_OF_CELLS
-from subband.engines.filters.cells import Cells, conclude, find_largest
+from subband.engines.filters.cells import CLIPPED, LEAST_OWN, SET_BACK, Cells, conclude, find_largest
 from subband.engines.filters.constants import LARGEST_FACTOR, MAGNITUDES, NEIGHBOUR_WINDOWS, SURE_BINS, TILE
 from subband.engines.filters.launch import TaskKernels, cut_tasks, invert_noise
 from subband.engines.filters.median import find_bracket
@@ -69,7 +69,12 @@ def measure_median(planes: Array, mask: Array | None = None) -> Array:
 
 
 def measure_smooth(
-    band: Array, gain: float, others: Sequence[tuple[Array, float]], cells: Cells, known: Array | None = None
+    band: Array,
+    gain: float,
+    others: Sequence[tuple[Array, float]],
+    cells: Cells,
+    known: Array | None = None,
+    samples: Array | None = None,
 ) -> Array:
     """Return the noise of each plane in smooth cells; see `Filters.measure_smooth`.
 
@@ -81,9 +86,11 @@ def measure_smooth(
     array([2.])
     """
     beside, own = sum_energies(others, cells), sum_energies([(band, gain)], cells)
+    beside /= len(others)
+    if samples is not None:
+        _set_back(beside, own, samples, cells)
     if known is not None:
         beside, own = (np.ascontiguousarray(energies[:, known]) for energies in (beside, own))
-    beside /= len(others)
     planes, count = own.shape
     largest = beside.max(axis=1)
     if not np.isfinite(largest).all():
@@ -92,6 +99,18 @@ def measure_smooth(
     tallies = np.empty((len(tasks), 3, BINS_OF_CELLS))
     _cells.count_cells(tasks, (tallies, beside, own), largest, (count,), own.size)
     return np.array([conclude(tally) for tally in tallies.reshape(planes, -1, 3, BINS_OF_CELLS).sum(axis=1)])
+
+
+def _set_back(others: Array, own: Array, samples: Array, cells: Cells) -> None:
+    """Do what `Cells.set_back` does, in place."""
+    ahead = (1,) * (3 - len(cells.counts))
+    slices, rows, columns = ahead + cells.counts
+    space = (1,) * (4 - samples.ndim) + samples.shape[1:]
+    starts = (0,) * len(ahead) + cells.starts
+    sizes = *space, slices, rows, columns, *ahead, *cells.spans, *starts, len(samples)
+    tasks = cut_tasks(len(others) * slices, rows, columns, TILE)
+    numbers = CLIPPED, LEAST_OWN, SET_BACK, 1 / prod(cells.spans)
+    _cells.set_back(tasks, (others, np.ascontiguousarray(samples), own), numbers, sizes, samples.size)
 
 
 def sum_energies(bands: Sequence[tuple[Array, float]], cells: Cells) -> Array:

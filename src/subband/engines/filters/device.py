@@ -132,14 +132,22 @@ class DeviceFilters(Filters):
         return measure_median(self._launcher, self._device.as_contiguous(band), gain, mask, dtype)
 
     def measure_smooth(
-        self, band: Any, gain: float, others: Sequence[tuple[Any, float]], cells: Cells, known: Array | None = None
+        self,
+        band: Any,
+        gain: float,
+        others: Sequence[tuple[Any, float]],
+        cells: Cells,
+        known: Array | None = None,
+        samples: Any = None,
     ) -> Any:
         if is_empty(band):
             return self.measure_median(band, gain)
         chosen = None if known is None else self._upload_mask(known)
         bands = [(self._device.as_contiguous(other), other_gain) for other, other_gain in others]
         band, dtype = self._device.as_contiguous(band), self.compute_dtype(band)
-        return measure_smooth(self._launcher, band, gain, bands, cells, chosen, dtype)
+        if samples is not None:
+            samples = self._device.as_contiguous(samples)
+        return measure_smooth(self._launcher, band, gain, bands, cells, chosen, samples, dtype)
 
     def _upload_mask(self, mask: Array) -> Any:
         return self._device.upload(np.ascontiguousarray(mask, np.uint8))

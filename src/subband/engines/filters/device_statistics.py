@@ -46,6 +46,9 @@ RULE = Rule(
     even=rule.EVEN,
     white=rule.WHITE,
     dense=rule.DENSE,
+    clipped=rule.CLIPPED,
+    least_own=rule.LEAST_OWN,
+    set_back=rule.SET_BACK,
 )
 
 #: Coefficients from which a window is chosen, about; more would not change the choice.
@@ -77,24 +80,31 @@ def measure_smooth(
     others: Sequence[tuple[Any, float]],
     cells: Cells,
     known: Any,
+    samples: Any,
     dtype: np.dtype[Any],
 ) -> Any:
     """Return the noise of each plane in smooth cells; see `Filters.measure_smooth`."""
     device, space = launcher.device, find_space(band.shape)
     planes, most = space.planes, min(space.planes, MOST_GROUPS)
-    begin, sides, counts = (
+    begin, starts, sides, counts = (
         (fill,) * (3 - len(numbers)) + numbers
-        for fill, numbers in ((0, cells.begin), (1, cells.sides), (1, cells.counts))
+        for fill, numbers in ((0, cells.begin), (0, cells.starts), (1, cells.sides), (1, cells.counts))
     )
     single = np.dtype(np.float32)
     beside, own = (device.allocate((planes, cells.total), single) for _ in range(2))
     bands = [band, *(other for other, _ in others)]
-    sizes = (size for each in bands for size in find_space(each.shape)[1:])
+    sizes = [size for each in bands for size in find_space(each.shape)[1:]]
+    if samples is not None:
+        bands.append(samples)
+        sizes += [*find_space(samples.shape), *starts]
     table = launcher.tabulate(planes, *counts, *begin, cells.step, *sizes)
     scale = 1 / prod(sides)
     weights = [scale / gain**2, *(scale / (len(others) * each**2) for _, each in others)]
     deep, high, wide = sides
-    spec = CellSpec("energies", band.dtype.name, len(others), (deep, high, wide))
+    is_clipped = samples is not None
+    spec = CellSpec(
+        "energies", band.dtype.name, len(others), (deep, high, wide), is_clipped, rule=RULE if is_clipped else None
+    )
     values = launcher.list_values(dtype, *weights)
     launcher.run(render_cells, spec, count_rows(Space(planes, *counts)), *bands, beside, own, table, values)
     has_mask, mask = known is not None, own if known is None else known

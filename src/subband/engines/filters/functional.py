@@ -84,9 +84,12 @@ class FunctionalFilters(PlainFilters):
         others: Sequence[tuple[Array, float]],
         cells: Cells,
         known: Array | None = None,
+        samples: Array | None = None,
     ) -> Array:
         beside = reduce(add, (cells.measure_energies(other, own) for other, own in others)) / len(others)
         own = cells.measure_energies(band, gain)
+        if samples is not None:
+            beside = cells.set_back(beside, own, samples)
         if known is not None:
             beside, own = (np.take(each, np.flatnonzero(known), 1) for each in (beside, own))
         return np.stack([_conclude(*pair) for pair in zip(beside, own, strict=True)])

@@ -85,9 +85,12 @@ class PlainFilters(Filters):
         others: Sequence[tuple[Array, float]],
         cells: Cells,
         known: Array | None = None,
+        samples: Array | None = None,
     ) -> Array:
         own = cells.measure_energies(band.astype(np.float64), gain)
         beside = sum(cells.measure_energies(other.astype(np.float64), each) for other, each in others) / len(others)
+        if samples is not None:
+            beside = cells.set_back(beside, own, samples.astype(np.float64))
         counted = slice(None) if known is None else known
         pairs = zip(beside[:, counted], own[:, counted], strict=True)
         return np.array([measure_cells(*pair) for pair in pairs])

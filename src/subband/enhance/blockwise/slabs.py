@@ -86,12 +86,12 @@ def measure_volume_noise(
     def look(aims: Any = None) -> Gathered:
         found: Gathered = {}
         if cells is None:
-            for (band,) in _walk_bands(walk(), space, roundtrip, keys[:1], memory, engine):
+            for _, band in _walk_bands(walk(), space, roundtrip, keys[:1], memory, engine):
                 found = search.merge([found, median.look(Block(), band, aims)])
             return found
         assert isinstance(search, CellSearch)
-        for bands in _cut_on_grid(_walk_bands(walk(), space, roundtrip, keys, memory, engine), cells):
-            own = search.look(Block(), *bands) if aims is None else search.count(Block(), *bands, aims)
+        for parts in _cut_on_grid(_walk_bands(walk(), space, roundtrip, keys, memory, engine), cells):
+            own = search.look(Block(), *parts) if aims is None else search.count(Block(), *parts, aims)
             found = search.merge([found, own])
         return found
 
@@ -100,18 +100,21 @@ def measure_volume_noise(
 
 
 def _cut_on_grid(parts: Iterator[list[Array]], cells: Cells) -> Iterator[list[Array]]:
-    """Return bands as cells lie in them, of parts that follow each other along the first axis."""
+    """Return samples and bands as cells lie in them, of parts that follow each other along the first axis."""
     axes = zip(cells.begin[1:], cells.counts[1:], cells.sides[1:], strict=True)
     rest = [slice(begin, begin + count * side) for begin, count, side in axes]
     ahead, left, side = cells.begin[0], cells.counts[0], cells.sides[0]
+    each = cells.spans[0] // side
     held: list[Array] = []
     for part in parts:
         held = [np.concatenate(pair) for pair in zip(held, part, strict=True)] if held else part
-        skipped = min(ahead, len(held[0]))
-        taken = min(left, (len(held[0]) - skipped) // side)
-        ahead, left = ahead - skipped, left - taken
-        yield [band[(slice(skipped, skipped + taken * side), *rest)] for band in held]
-        held = [band[skipped + taken * side :] for band in held]
+        samples, *bands = held
+        skipped = min(ahead, len(bands[0]))
+        taken = min(left, (len(bands[0]) - skipped) // side)
+        ahead, left, stop = ahead - skipped, left - taken, skipped + taken * side
+        whole = cells.take_samples(samples[np.newaxis, each * skipped : each * stop], range(2, 4))[0]
+        yield [whole, *(band[(slice(skipped, stop), *rest)] for band in bands)]
+        held = [samples[each * stop :], *(band[stop:] for band in bands)]
 
 
 def _walk_bands(
@@ -122,7 +125,10 @@ def _walk_bands(
     memory: int,
     engine: str | Engine | None,
 ) -> Iterator[list[Array]]:
-    """Return some bands of the finest coefficients, block by block."""
+    """Return the samples and some bands of the finest coefficients, block by block.
+
+    There are as many samples along the first axis as two for each coefficient, or one if that is not transformed.
+    """
     axes, wavelet = roundtrip.axes, roundtrip.wavelets[0]
     reach = Reach(wavelet.dec_len, wavelet.dec_len, 2)
     held = memory // (prod(space[1:]) * 4 * COPIES) - 2 * wavelet.dec_len
@@ -136,4 +142,6 @@ def _walk_bands(
         if 0 in axes:
             # an expansive transform has some coefficients behind the last sample
             bands = [band[begin // 2 : None if done == space[0] else end // 2] for band in bands]
-        yield bands
+            indices = np.arange(2 * len(bands[0])) + begin - roundtrip.shift
+            floats = floats[np.clip(indices, 0, len(floats) - 1)]
+        yield [floats, *bands]

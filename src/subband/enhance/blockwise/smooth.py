@@ -124,12 +124,14 @@ class CellSearch:
     Examples
     --------
     >>> from subband.engines.filters.cells import cut_cells
-    >>> bands = np.random.default_rng(0).normal(0, 3, (3, 200, 300))
+    >>> rng = np.random.default_rng(0)
+    >>> samples, bands = rng.normal(0, 3, (400, 600)), rng.normal(0, 3, (3, 200, 300))
     >>> search = CellSearch(cut_cells((200, 300), 2), (1.0, 1.0, 1.0), NoiseSearch((), 2, 1.0))
     >>> rows = search.find_window(0, 0, 90), search.find_window(0, 90, 200)
-    >>> rows
-    ((0, 92), (92, 200))
-    >>> found = search.merge([search.look(Block(), *bands[:, first:last]) for first, last in rows])
+    >>> rows, search.find_samples(0, *rows[1])
+    (((0, 92), (92, 200)), (184, 400))
+    >>> parts = [(samples[2 * first : 2 * last], *bands[:, first:last]) for first, last in rows]
+    >>> found = search.merge([search.look(Block(), *part) for part in parts])
     >>> round(float(search.find(found)), 1)
     3.0
     """
@@ -145,12 +147,24 @@ class CellSearch:
         # of the last cell with a distance between coefficients not all that follows need be there
         return first + start * side, first + stop * side - (self.cells.step - 1) * (stop > start)
 
-    def look(self, block: Block, *bands: Any) -> Gathered:
-        """Sketch the cells of a part of the bands, the diagonal one first, that `find_window` says."""
-        pairs = self._measure(bands)[1]
+    def find_samples(self, axis: int, begin: int, end: int) -> tuple[int, int]:
+        """Return the samples of the cells in a range of coefficients, counted from the first ahead of the image."""
+        side = self.cells.sides[axis] * self.cells.step
+        first = self.cells.starts[axis] + self.count_ahead(axis)
+        start, stop = ((each - self.cells.begin[axis] + side - 1) // side for each in (begin, end))
+        span = self.cells.spans[axis]
+        return first + start * span, first + stop * span
+
+    def count_ahead(self, axis: int) -> int:
+        """Return how many samples ahead of the image the band begins with; the first of the image stands for them."""
+        return self.cells.ahead if self.cells.sides[axis] > 1 else 0
+
+    def look(self, block: Block, samples: Any, *bands: Any) -> Gathered:
+        """Sketch the cells of a part of the bands, the diagonal one first, that `find_window` says, and of samples."""
+        pairs = self._measure(samples, bands)[1]
         return {block.planes: [[sketch_cells(*pair)] for pair in pairs]}
 
-    def look_at_known(self, block: Block, band: Any, known: Any, around: Any, *bands: Any) -> Gathered:
+    def look_at_known(self, block: Block, band: Any, known: Any, around: Any, samples: Any, *bands: Any) -> Gathered:
         """Do what `look` does where not all samples count.
 
         Parameters
@@ -161,25 +175,27 @@ class CellSearch:
             A part of the diagonal band, wherever it begins, for `median`, and which samples count.
         around : array
             Which samples count around `bands`.
-        bands : arrays
+        samples, bands : arrays
             As in `look`.
         """
-        cells, pairs = self._measure(bands)
+        cells, pairs = self._measure(samples, bands)
         chosen = self._choose(cells, around)
         found: Gathered = {block.planes: [[sketch_cells(a[chosen], b[chosen]), sketch_cells(a, b)] for a, b in pairs]}
         found["median", block.planes] = self.median.look_at_known(block, band, known)
         return found
 
-    def count(self, block: Block, *bands_and_aims: Any) -> Gathered:
+    def count(self, block: Block, samples: Any, *bands_and_aims: Any) -> Gathered:
         """Count what `look` has sketched, with what `aim` has found behind the bands."""
         *bands, aims = bands_and_aims
-        pairs = zip(self._measure(bands)[1], aims[block.planes], strict=True)
+        pairs = zip(self._measure(samples, bands)[1], aims[block.planes], strict=True)
         return {block.planes: [[tally_cells(*pair, own[0])] for pair, own in pairs]}
 
-    def count_known(self, block: Block, band: Any, known: Any, around: Any, *bands_and_aims: Any) -> Gathered:
+    def count_known(
+        self, block: Block, band: Any, known: Any, around: Any, samples: Any, *bands_and_aims: Any
+    ) -> Gathered:
         """Count what `look_at_known` has sketched."""
         *bands, aims = bands_and_aims
-        cells, pairs = self._measure(bands)
+        cells, pairs = self._measure(samples, bands)
         chosen = self._choose(cells, around)
         found: Gathered = {
             block.planes: [
@@ -197,15 +213,17 @@ class CellSearch:
         search = self.median
         return cells.find_known(choose_coefficients(around != 0, search.reach, search.step, search.axes))
 
-    def _measure(self, bands: Sequence[Any]) -> tuple[Cells, list[tuple[Any, Any]]]:
+    def _measure(self, samples: Any, bands: Sequence[Any]) -> tuple[Cells, list[tuple[Any, Any]]]:
         """Return how parts of the bands are cut, and for each plane the energies of its cells: in others, and own."""
         dimensions, step = self.median.dimensions, self.cells.step
         planes = [flatten(band, dimensions).astype(np.float64) for band in bands]
         lengths = [-(-length // step) for length in planes[0].shape[1:]]
         counts = tuple(length // side for length, side in zip(lengths, self.cells.sides, strict=True))
-        cells = replace(self.cells, begin=(0,) * dimensions, counts=counts)
+        cells = replace(self.cells, begin=(0,) * dimensions, counts=counts, ahead=0)
         own, *others = (cells.measure_energies(x, gain) for x, gain in zip(planes, self.gains, strict=True))
-        return cells, list(zip(reduce(add, others) / len(others), own, strict=True))
+        around = flatten(samples, dimensions).astype(np.float64)
+        beside = cells.set_back(reduce(add, others) / len(others), own, around)
+        return cells, list(zip(beside, own, strict=True))
 
     def merge(self, several: Sequence[Gathered]) -> Gathered:
         """Merge what several parts gave."""

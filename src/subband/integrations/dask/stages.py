@@ -240,6 +240,8 @@ class StageWork:
         ]
         windows = [*blocks.windows[: self.before], *([(run,) for run in own] for own in runs)]
         parts = [(each, windows) for each in (band, *bands.values())]
+        if smooth is not None:
+            parts.insert(0, self._align_samples(smooth, planes, runs, windows))
         if known is None:
             if smooth is not None:
                 return blocks.map(smooth.count if is_second else smooth.look, *parts), smooth
@@ -258,6 +260,17 @@ class StageWork:
             work = smooth.count_known if is_second else smooth.look_at_known
             return blocks.map(work, band, (known, marks), (known, around), *parts), smooth
         return blocks.map(search.look_at_known, band, (known, marks)), search
+
+    def _align_samples(
+        self, search: CellSearch, planes: Any, runs: Sequence[Sequence[tuple[int, int]]], windows: Sequence[Any]
+    ) -> tuple[Any, list[Any]]:
+        """Return the samples that bands begin and end with, and those of the cells of each block."""
+        found = [[search.find_samples(axis, *run) for run in own] for axis, own in enumerate(runs)]
+        for axis, own in enumerate(found):
+            before = search.count_ahead(axis)
+            behind = max(0, max(end for _, end in own) - before - planes.shape[self.before + axis])
+            planes = extend_array(planes, self.before + axis, "constant", before, behind)
+        return planes, [*windows[: self.before], *([(run,) for run in own] for own in found)]
 
     def _decide(self, stage: Denoise, roundtrip: Roundtrip, planes: Any, noise: Any) -> Delayed:
         """Draw what the method decides about whole bands."""

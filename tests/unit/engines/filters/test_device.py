@@ -41,7 +41,9 @@ def opencl():
 def run_all(filters, device, shape):
     band, noise = device.allocate(shape, np.dtype(np.float32)), filters.upload(np.ones(shape[0]))
     filters.measure_noise(band, 1.0)
-    filters.measure_noise(band, 1.0, None, [(band, 1.0)] * (2 ** (len(shape) - 1) - 2))
+    others = [(band, 1.0)] * (2 ** (len(shape) - 1) - 2)
+    filters.measure_noise(band, 1.0, None, others)
+    filters.measure_noise(band, 1.0, None, others, samples=band)
     filters.find_bayes_threshold(band, noise, 1.0)
     filters.find_sure_threshold(band, noise, 1.0)
     filters.shrink(band, noise, "soft")

@@ -11,7 +11,7 @@ from subband.engines.filters.cells import BINS, EMPTY, FIRST, LEFT_OUT
 from subband.engines.filters.loops.calls import stand_alone
 from subband.engines.filters.loops.statistics import read_bits
 
-__all__ = ["count_cells", "sum_cells"]
+__all__ = ["count_cells", "set_back", "sum_cells"]
 
 
 @nb.njit(**OPTIONS)
@@ -93,6 +93,80 @@ def sum_cells(out, x, _y, numbers, sizes, task):
         else:
             _add_single(goal, sums, numbers[0], cells)
     keep(room)
+
+
+@nb.njit(**OPTIONS)
+def _begin_extremes(sums, lows, highs, x, n):
+    stand_alone()
+    for k in range(n):
+        value = np.float64(x[k])
+        sums[k], lows[k], highs[k] = value, value, value
+
+
+@nb.njit(**OPTIONS)
+def _add_extremes(sums, lows, highs, x, n):
+    stand_alone()
+    for k in range(n):
+        value = np.float64(x[k])
+        sums[k] += value
+        lows[k] = min(lows[k], value)
+        highs[k] = max(highs[k], value)
+
+
+@nb.njit(error_model="numpy", nogil=True)
+def _clamp(index, length):
+    return min(max(index, 0), length - 1)
+
+
+@pointed(**OPTIONS)
+def set_back(out, x, own, numbers, sizes, task):
+    """Multiply the energies of cells whose samples were clipped; see `Cells.set_back`.
+
+    Sizes: three of a plane of samples; three cells along each axis; three numbers of samples of a cell; the first
+    sample along each axis; and how many planes of samples there are. Numbers: how many times the energy the square of
+    the distance has; the least part of it in the diagonal band; what it is multiplied by; and one over the samples of a
+    cell. Tasks are those of `sum_cells`.
+    """
+    depth, height, width = sizes[0], sizes[1], sizes[2]
+    slices, rows, columns = sizes[3], sizes[4], sizes[5]
+    deep, high, wide = sizes[6], sizes[7], sizes[8]
+    plane, z = task[0] // slices % sizes[12], sizes[9] + task[0] % slices * deep
+    first, cells = sizes[11] + task[3] * wide, task[4] - task[3]
+    n = cells * wide
+    room = np.empty((3, n), np.float64)
+    line = np.empty(n, np.float64)
+    sums, ends = data(room), data(line)
+    lows, highs = shift(sums, n), shift(sums, 2 * n)
+    is_inside = first >= 0 and first + n <= width
+    for row in range(task[1], task[2]):
+        for k in range(deep * high):
+            y = _clamp(sizes[10] + row * high + k % high, height)
+            source = shift(x, ((plane * depth + _clamp(z + k // high, depth)) * height + y) * width)
+            if not is_inside:
+                for j in range(n):
+                    ends[j] = source[_clamp(first + j, width)]
+                if k == 0:
+                    _begin_extremes(sums, lows, highs, ends, n)
+                else:
+                    _add_extremes(sums, lows, highs, ends, n)
+            elif k == 0:
+                _begin_extremes(sums, lows, highs, shift(source, first), n)
+            else:
+                _add_extremes(sums, lows, highs, shift(source, first), n)
+        start = (task[0] * rows + row) * columns + task[3]
+        for cell in range(cells):
+            begin = cell * wide
+            total, low, top = sums[begin], lows[begin], highs[begin]
+            for j in range(begin + 1, begin + wide):
+                total += sums[j]
+                low = min(low, lows[j])
+                top = max(top, highs[j])
+            mean, energy = total * numbers[3], out[start + cell]
+            nearest = min(mean - low, top - mean)
+            if nearest * nearest < numbers[0] * energy and own[start + cell] > numbers[1] * energy:
+                out[start + cell] = energy * numbers[2]
+    keep(room)
+    keep(line)
 
 
 @pointed(**OPTIONS)
