@@ -26,6 +26,8 @@ from subband.kernels.windows import WindowSpec, render_window
 from subband.testing import RecordingDevice
 from subband.testing.editing import edit_samples
 
+TASKS_OF_FILTERS = ("shrink", "wiener", "add", "spin", "average", "convolve", "laplacian")
+
 STORAGES = ("float32", "float64", "float16")
 
 
@@ -35,6 +37,8 @@ def run_all(filters, device, storage, shape):
     numbers = filters.upload(np.ones(shape[0]))
     mask, zeros = np.ones(shape[1:], np.uint8), [0] * (len(shape) - 1)
     filters.add_part(filters.take_part(band, zeros, shape[1:], 1.0), band, zeros, 1.0)
+    both = filters.spin(band, [1] * len(zeros))
+    filters.average_shifts(both[: shape[0]], both[shape[0] :], shape[1:], [1] * len(zeros))
     filters.measure_noise(band, 1.0)
     filters.measure_noise(band, 1.0, mask)
     others = [(band, 1.0)] * (2 ** (len(shape) - 1) - 2)
@@ -50,6 +54,7 @@ def run_all(filters, device, storage, shape):
     filters.shrink_bivariate(band, None, numbers, 1.0)
     for scale in (1, 2):
         filters.shrink_bivariate(band, band, numbers, 1.0, scale=scale)
+    filters.shrink_bivariate_bands([band] * 3, [band, band, None], numbers, [1.0] * 3, [1.0] * 3)
     filters.shrink_neighbours(band, numbers, 1.0)
     filters.shrink_wiener(band, band, numbers, 1.0)
     for groups in find_method("best").list_passes(len(shape) - 1):
@@ -123,7 +128,7 @@ def test_text_depends_on_no_size():
 def test_single_precision_needs_no_doubles(storage):
     """Many OpenCL devices have none, and a constant without a suffix would be one."""
     for render, spec in (
-        *((render_filter, FilterSpec(task, storage)) for task in ("shrink", "wiener", "add", "convolve", "laplacian")),
+        *((render_filter, FilterSpec(task, storage)) for task in TASKS_OF_FILTERS),
         *((render_groups, GroupSpec(task, storage, (4, 1, 4), 8, is_trusting=False)) for task in ("sum", "finish")),
         (render_matching, MatchSpec(storage, 8, (4, 1, 4), (2, 0, 2))),
         *((render_window, WindowSpec(task, storage, 5, 5)) for task in ("bivariate", "energy")),

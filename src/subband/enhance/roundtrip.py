@@ -137,6 +137,7 @@ class Roundtrip:
         self.level = self._choose_level(space) if self.axes else 0
         self.margin = self._measure_margin() if self.axes else 0
         self.shift = max(map(measure_shift, self.wavelets, self.modes), default=0)
+        self._levels: dict[tuple[int, ...], LevelPlan] = {}
 
     def _choose_level(self, space: tuple[int, ...]) -> int:
         is_stationary = self.stage.form == "undecimated"
@@ -266,8 +267,12 @@ class Roundtrip:
         return x
 
     def _plan_level(self, shape: tuple[int, ...]) -> LevelPlan:
-        axes = tuple(axis + 1 for axis in self.axes)
-        return transform_plan(shape, axes, self.wavelets, self.modes, 1).levels[0]
+        # to look up a plan by all that it depends on takes as long as a small level
+        plan = self._levels.get(shape)
+        if plan is None:
+            axes = tuple(axis + 1 for axis in self.axes)
+            plan = self._levels[shape] = transform_plan(shape, axes, self.wavelets, self.modes, 1).levels[0]
+        return plan
 
     def _forward_undecimated(self, planes: Any) -> Coefficients:
         margins, levels = self._plan_undecimated(planes.shape)

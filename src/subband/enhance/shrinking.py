@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -51,6 +51,9 @@ Work = Callable[[Coefficients], None]
 
 #: How often noise is refined and filtered again: each guess is better than the last, and the fourth no more.
 ROUNDS = 3
+
+#: Bands shrink together until they have so many coefficients: more would be no faster, and need memory for all results.
+_TOGETHER = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -110,20 +113,33 @@ class LevelRule:
     def _weigh(self, weights: tuple[float, ...], key: str) -> float:
         return weights[0] if len(weights) == 1 else weigh_band(np.array(weights), key, len(self.wavelets))
 
+    def find_gains(self, key: str) -> tuple[float, float]:
+        """Return the gains of a band, 0 if it stays as it is, and of its parent; they are looked up for every image."""
+        found = self._gains.get(key)
+        if found is None:
+            # where a parent has no noise to be weighed by, it is taken for as noisy as the band
+            above = self._weigh(self.parent_weights, key) or self._weigh(self.weights, key)
+            parent_gain = combine_gains(self.wavelets, self.level + 1, key) * above
+            found = self._gains[key] = self.find_gain(key), parent_gain
+        return found
+
+    @cached_property
+    def _gains(self) -> dict[str, tuple[float, float]]:
+        return {}
+
     def make_band(self, values: Any, parent: Any, key: str, noise: Any) -> Band:
         """Return all that a method may ask about a band or a part of it; noise is that of each plane, uploaded."""
-        # where a parent has no noise to be weighed by, it is taken for as noisy as the band
-        above = self._weigh(self.parent_weights, key) or self._weigh(self.weights, key)
+        gain, parent_gain = self.find_gains(key)
         return Band(
             values,
             noise,
-            self.find_gain(key),
+            gain,
             self.stage.mode,
             self.samples,
             len(self.wavelets),
             1 if self.is_decimated else 2**self.level,
             None if parent is None or 0 in parent.shape else parent,
-            combine_gains(self.wavelets, self.level + 1, key) * above,
+            parent_gain,
             *((self.shift, 2) if self.is_decimated else (0, 1)),
         )
 
@@ -318,29 +334,40 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
         count,
         is_decimated=coefficients.is_decimated,
     )
+    method = find_method(stage.method)
+    for batch in _gather_bands(rules, coefficients, noise):
+        shrunk = method.shrink_bands(filters, [band for _, _, band in batch])
+        for (bands, key, _), values in zip(batch, shrunk, strict=True):
+            bands[key] = _set_magnitudes(bands[key], values) if coefficients.is_complex else values
+
+
+def _gather_bands(
+    rules: Sequence[LevelRule], coefficients: Coefficients, noise: Any
+) -> Iterator[list[tuple[Bands, str, Band]]]:
+    """Yield bands that shrink, the dictionary and the key of each, so many at a time that they are worth a launch."""
+    batch: list[tuple[Bands, str, Band]] = []
+    count = 0
+    # from fine to coarse, because parents must not have been shrunk
     for rule, bands in zip(rules, coefficients.details, strict=True):
-        # from fine to coarse, because parents must not have been shrunk
-        parents: Bands = coefficients.details[rule.level] if rule.takes_parent and rule.level < len(rules) else {}
-        method = rule.method
-        if method is None:
+        if rule.method is None:
             continue
-        positions = len(coefficients.list_begins(rule.level))
-        own = noise
+        parents: Bands = coefficients.details[rule.level] if rule.takes_parent and rule.level < len(rules) else {}
         for key, band in bands.items():
-            if 0 in band.shape or rule.find_weight(key) == 0:
+            if 0 in band.shape or rule.find_gains(key)[0] == 0:
                 continue
-            if positions > 1 and own is noise:
-                own = filters.repeat_numbers(noise, positions, band)
-            parent = parents.get(key)
+            values, parent = band, parents.get(key)
             if parent is not None and parent.shape[0] > band.shape[0]:
                 # those of the first shift
                 parent = parent[: band.shape[0]]
             if coefficients.is_complex:
-                parent = None if parent is None else _measure_magnitudes(parent)
-                values = method.shrink(filters, rule.make_band(_measure_magnitudes(band), parent, key, own))
-                bands[key] = _set_magnitudes(band, values)
-            else:
-                bands[key] = method.shrink(filters, rule.make_band(band, parent, key, own))
+                values, parent = _measure_magnitudes(band), None if parent is None else _measure_magnitudes(parent)
+            batch.append((bands, key, rule.make_band(values, parent, key, noise)))
+            count += prod(values.shape)
+            if count >= _TOGETHER:
+                yield batch
+                batch, count = [], 0
+    if batch:
+        yield batch
 
 
 def _split_parts(band: Any) -> tuple[Any, Any]:

@@ -54,7 +54,7 @@ class FilterSpec:
 
     Attributes
     ----------
-    task : {"shrink", "wiener", "take", "add", "convolve", "laplacian"}
+    task : {"shrink", "wiener", "take", "add", "spin", "average", "convolve", "laplacian"}
         What is done.
     storage : str
         How the planes are stored.
@@ -66,7 +66,7 @@ class FilterSpec:
         How many bands are shrunk at once.
     """
 
-    task: Literal["shrink", "wiener", "take", "add", "convolve", "laplacian"]
+    task: Literal["shrink", "wiener", "take", "add", "spin", "average", "convolve", "laplacian"]
     storage: str
     each: int = 1
     mode: str = "none"
@@ -88,6 +88,11 @@ def render_filter(spec: FilterSpec, dialect: Dialect) -> str:
     ``take`` and ``add``
         planes; the part of them, which lies at ``begin`` and is reflected where it lies outside; a table of the planes,
         the sizes of the planes, those of the part and ``begin``; and a weight
+    ``spin``
+        the same, but for the table, whose planes are those of the part: twice as many, of which the second half begins
+        at ``begin``, and the first with the planes
+    ``average``
+        planes, others, their mean, a table of the planes, the sizes of all three and where the others begin
     ``convolve``
         planes, the result, a table of the planes, sizes, the axis, its length, the distance of neighbours along it and
         the reach; and the taps
@@ -178,10 +183,16 @@ def _walk(body: str) -> str:
 
 def _render_part(spec: FilterSpec, dialect: Dialect) -> str:
     addend = "READ(goal[x]) + " if spec.task == "add" else ""
+    begin = "const int from = plane, shift_z = begin[0], shift_y = begin[1], first = begin[2];"
+    if spec.task == "spin":
+        begin = """const bool is_moved = plane >= planes / 2;
+            const int from = is_moved ? plane - planes / 2 : plane, first = is_moved ? begin[2] : 0;
+            const int shift_z = is_moved ? begin[0] : 0, shift_y = is_moved ? begin[1] : 0;"""
     body = f"""
+            {begin}
             GLOBAL const stored_t *const source = samples
-                + (((size_t)plane * sizes[0] + reflect(z + begin[0], sizes[0])) * sizes[1]
-                   + reflect(y + begin[1], sizes[1])) * sizes[2];
+                + (((size_t)from * sizes[0] + reflect(z + shift_z, sizes[0])) * sizes[1]
+                   + reflect(y + shift_y, sizes[1])) * sizes[2];
             GLOBAL stored_t *const goal = part + ((size_t)plane * depth * height + row) * width;
             for (int x = ITEM_X; x < width; x += ITEMS_X) {{
                 const T value = {addend}weight * READ(source[reflect(x + first, last)]);
@@ -192,10 +203,33 @@ KERNEL void sweep(GLOBAL const stored_t *RESTRICT samples, GLOBAL stored_t *REST
                   GLOBAL const wide_t *RESTRICT table, GLOBAL const T *RESTRICT values)
 {{
     const int planes = table[0], depth = table[4], height = table[5], width = table[6];
-    const int first = table[9], last = table[3];
+    const int last = table[3];
     GLOBAL const wide_t *const sizes = table + 1;
     GLOBAL const wide_t *const begin = table + 7;
     const T weight = values[0];
+    {_walk(body)}
+}}
+"""
+
+
+def _render_average(spec: FilterSpec, dialect: Dialect) -> str:
+    body = """
+            GLOBAL const stored_t *const a = samples
+                + (((size_t)plane * sizes[0] + z) * sizes[1] + y) * sizes[2];
+            GLOBAL const stored_t *const b = others + begin[2]
+                + (((size_t)plane * sizes[3] + z + begin[0]) * sizes[4] + y + begin[1]) * sizes[5];
+            GLOBAL stored_t *const goal = result + ((size_t)plane * depth * height + row) * width;
+            for (int x = ITEM_X; x < width; x += ITEMS_X) {
+                const T value = (READ(a[x]) + READ(b[x])) / 2;
+                goal[x] = WRITE(value);
+            }"""
+    return f"""{begin_filter(dialect, spec.storage)}
+KERNEL void sweep(GLOBAL const stored_t *RESTRICT samples, GLOBAL const stored_t *RESTRICT others,
+                  GLOBAL stored_t *RESTRICT result, GLOBAL const wide_t *RESTRICT table)
+{{
+    const int planes = table[0], depth = table[7], height = table[8], width = table[9];
+    GLOBAL const wide_t *const sizes = table + 1;
+    GLOBAL const wide_t *const begin = table + 10;
     {_walk(body)}
 }}
 """
@@ -259,6 +293,8 @@ _RENDERERS: dict[str, Callable[[FilterSpec, Dialect], str]] = {
     "wiener": _render_wiener,
     "take": _render_part,
     "add": _render_part,
+    "spin": _render_part,
+    "average": _render_average,
     "convolve": _render_convolution,
     "laplacian": _render_laplacian,
 }

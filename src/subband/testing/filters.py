@@ -391,6 +391,33 @@ class FilterTests(EditingTests):
                 most = largest(band) if above is None else largest(band, above)
                 self._check(actual, expected, tolerance, most, (band.shape, band.dtype, above is None, options))
 
+    @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+    def test_shrink_bivariate_of_several_bands(self, dtype: str) -> None:
+        if dtype not in self.dtypes:
+            return
+        rng = np.random.default_rng(24)
+        # large and small, of one axis and of two, with planes several times, and more than one launch takes
+        shapes = [(2, 70, 41), (2, 9, 300), (4, 35, 21), (4, 34, 20), (8, 17, 10), (2, 600), (4, 33)]
+        few = [(2, 3, 5 + number) for number in range(24)]
+        for own, count in ((shapes, 2), (shapes + few, 1), ([(2, 4, 20, 30), (4, 3, 5, 6)], 2)):
+            bands = [(3 * rng.standard_normal(shape)).astype(dtype) for shape in own]
+            halves = [(shape[0], *(-(-size // 2) for size in shape[1:])) for shape in own]
+            parents = [
+                None if number % 3 == 2 else (3 * rng.standard_normal(shape)).astype(dtype)
+                for number, shape in enumerate(halves)
+            ]
+            noise, numbers = self._number(bands[0][:count], 0.0, 0.9)
+            gains, above = rng.uniform(0.5, 1.5, (2, len(own))).tolist()
+            given = [None if parent is None else self.upload(parent) for parent in parents]
+            options: dict[str, Any] = {"window": 5, "shift": 1}
+            uploaded = [self.upload(band) for band in bands]
+            actual = self.filters.shrink_bivariate_bands(uploaded, given, noise, gains, above, **options)
+            expected = _plain.shrink_bivariate_bands(bands, parents, numbers, gains, above, **options)
+            for found, right, x, band in zip(actual, expected, uploaded, bands, strict=True):
+                assert found.dtype == right.dtype
+                self._check(found, right, _TOLERANCES[dtype], largest(band), (count, band.shape))
+                np.testing.assert_array_equal(self.download(x), band)
+
     @pytest.mark.parametrize(("window", "scale"), [(3, 2), (9, 1), (15, 2), (1, 2), (7, 3)])
     def test_shrink_bivariate_by_other_windows(self, window: int, scale: int) -> None:
         (band, tolerance), *_ = self._draw(21, ((1, 40, 61),))

@@ -16,7 +16,7 @@ from subband.engines.filters import PlainFilters, compiled_statistics, launch
 from subband.engines.filters.compiled import CompiledFilters
 from subband.engines.filters.launch import cut_tasks
 from subband.engines.filters.tallies import choose_neighbours
-from subband.errors import ShapeError
+from subband.errors import DtypeError, ShapeError
 
 FILTERS, PLAIN = CompiledFilters(), PlainFilters()
 SHAPES = [(1, 1), (3, 50), (2, 37, 53), (4, 1, 9), (1, 30, 1), (2, 5, 6, 7), (1, 1, 1, 1)]
@@ -79,6 +79,12 @@ def run_all(band, noise, filters):
         "shrink": filters.shrink(band.copy(), noise, "firm", 2 * noise, noise),
         "shrink_bivariate": filters.shrink_bivariate(band, parent, noise, 1.1, 1.2),
         "shrink_bivariate, 9": filters.shrink_bivariate(band, None, noise, 1.1, window=9),
+        **{
+            f"shrink_bivariate_bands, {number}": result
+            for number, result in enumerate(
+                filters.shrink_bivariate_bands([band, parent], [parent, None], noise, [1.1, 0.9], [1.2, 1.0])
+            )
+        },
         "shrink_neighbours": filters.shrink_neighbours(band, noise, 1.1),
         "shrink_wiener": filters.shrink_wiener(band.copy(), band[::-1].copy(), noise, 1.1),
         "convolve, rows": filters.convolve(band, np.arange(9.0), 1),
@@ -104,6 +110,22 @@ def test_bivariate(shape, dtype):
             with np.errstate(over="ignore"):
                 expected = PLAIN.shrink_bivariate(*arguments)
             assert_same(FILTERS.shrink_bivariate(*arguments), expected, 10 * tolerance_of(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.usefixtures("seams")
+def test_bivariate_of_several_bands(dtype):
+    bands = [draw(shape, dtype) for shape in ((3, 41, 30), (3, 5, 70), (6, 21, 15), (6, 33))]
+    parents = [draw(shape, dtype, 1) for shape in ((3, 21, 15), (3, 3, 35))] + [None, draw((6, 17), dtype, 1)]
+    gains, above = [1.1, 0.9, 1.0, 1.3], [1.3, 1.0, 0.7, 1.0]
+    for noise in noises_of(3):
+        with np.errstate(over="ignore"):
+            expected = PLAIN.shrink_bivariate_bands(bands, parents, noise, gains, above)
+        found = FILTERS.shrink_bivariate_bands(bands, parents, noise, gains, above)
+        for band, right in zip(found, expected, strict=True):
+            assert_same(band, right, 10 * tolerance_of(dtype))
+    with pytest.raises(ShapeError, match="4 numbers; a band has 3 planes"):
+        FILTERS.shrink_bivariate_bands(bands, parents, np.ones(4), gains, above)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -231,9 +253,11 @@ def test_what_is_not_a_number_stays_in_its_plane():
 
 def test_other_layouts_are_refused():
     band, noise = draw((2, 40, 50)), np.array([12.0, 15.0])
-    for other in (band[:, ::2], band.astype(">f4")):
-        with pytest.raises(ShapeError, match=r"has to be C-contiguous"):
-            FILTERS.shrink_wiener(other, other, noise, 1.0)
+    apart, swapped = band[:, ::2], band.astype(band.dtype.newbyteorder())
+    with pytest.raises(ShapeError, match=r"has to be C-contiguous"):
+        FILTERS.shrink_wiener(apart, apart, noise, 1.0)
+    with pytest.raises(DtypeError, match="order of bytes"):
+        FILTERS.shrink_wiener(swapped, swapped, noise, 1.0)
 
 
 def test_few_rows_of_a_large_band_choose_nearly_the_same():
@@ -283,6 +307,20 @@ def test_results_do_not_depend_on_threads(monkeypatch):
         found = run_all(band, noise, FILTERS)
         for name, result in found.items():
             np.testing.assert_array_equal(result, expected[name], name)
+
+
+def test_arrays_that_lie_anywhere():
+    """What is read may begin between two numbers, or be of a class of its own; what is written may not."""
+    band = draw((2, 30, 40))
+    there = np.frombuffer(b"." + band.tobytes(), np.uint8)[1:].view(np.float32).reshape(band.shape)
+    assert not there.flags.aligned
+    expected = FILTERS.convolve(band, [0.25, 0.5, 0.25], 0)
+    for other in (there, band.view(np.memmap)):
+        found = FILTERS.convolve(other, [0.25, 0.5, 0.25], 0)
+        assert type(found) is np.ndarray
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ShapeError, match="aligned"):
+        FILTERS.shrink(there, np.ones(2), "soft")
 
 
 def test_threads_are_as_many_as_set(monkeypatch):

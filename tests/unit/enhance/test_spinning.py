@@ -9,10 +9,10 @@ from subband import data, denoise
 from subband.engines import get_engine
 from subband.engines.filters import find_filters
 from subband.engines.temporal import find_temporal_filters
-from subband.enhance import Denoise, Shrink
+from subband.enhance import Denoise, Shrink, shrinking
 from subband.enhance.noise_maps import NoiseMap
 from subband.enhance.roundtrip import Roundtrip, measure_shift
-from subband.enhance.shrinking import make_shrinker
+from subband.enhance.shrinking import make_denoiser, make_shrinker
 from subband.enhance.stages import SHIFTED_LEVELS, SPIN
 from subband.plan import transform_plan
 from subband.quality import measure_psnr
@@ -46,6 +46,20 @@ def test_levels_have_planes_of_all_positions():
     counts = [bands["dd"].shape[0] for bands in coefficients.details]
     assert counts == [2 * 2 ** min(level, SHIFTED_LEVELS - 1) for level in range(5)]
     assert [len(coefficients.list_begins(level)) for level in range(1, 6)] == [count // 2 for count in counts]
+
+
+@pytest.mark.parametrize("form", ["decimated", "spun", "undecimated", "dual-tree"])
+@pytest.mark.parametrize("method", ["bivariate", "bayes", "neigh"])
+@pytest.mark.parametrize("shape", [(2, 96, 64), (2, 33, 1, 40), (1, 200)], ids=str)
+def test_bands_shrink_together_as_they_do_alone(monkeypatch, form, method, shape):
+    planes = draw(shape)
+    stage = Denoise(method, form=form, level=2 if min(planes.shape[1:]) > 1 else None)
+    roundtrip = Roundtrip(stage, planes.shape, CPU, FILTERS)
+    results = []
+    for most in (1, shrinking._TOGETHER):
+        monkeypatch.setattr(shrinking, "_TOGETHER", most)
+        results.append(make_denoiser(stage, roundtrip, np.full(shape[0], 20.0))(planes, None, None))
+    np.testing.assert_allclose(*results, 1e-12)
 
 
 @pytest.mark.parametrize("axis", [0, 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ from subband.compiled import Kernels
 from subband.engines.cpu.jobs import Job
 from subband.engines.cpu.ladders import find_tick
 from subband.engines.cpu.program import Program, identity_program, tabulate_program
-from subband.engines.memory import allocate
+from subband.engines.memory import allocate, prepare_allocation
 from subband.plan import AxisPlan
 from subband.schedule.axis import Form, count_outputs
 from subband.schedule.sweeps import Sweep
@@ -44,6 +45,11 @@ class ImageLayout:
     axes: tuple[AxisPlan | None, AxisPlan | None]
     form: Form
     tile: int
+
+    @cached_property
+    def allocate_bands(self) -> Callable[[], list[Array]]:
+        """What makes new arrays for the bands."""
+        return prepare_allocation([(shape, self.dtype) for shape in self.band_shapes])
 
     @cached_property
     def forward(self) -> Job:
@@ -103,7 +109,7 @@ class ImageSweep:
     def forward(self, x: Array) -> Bands:
         """Return the bands of a C-contiguous array."""
         layout = self.find_layout(x.shape, x.dtype)
-        bands = [allocate(shape, x.dtype) for shape in layout.band_shapes]
+        bands = layout.allocate_bands()
         layout.forward.run(x, *bands)
         return dict(zip(self.letters, bands, strict=True))
 

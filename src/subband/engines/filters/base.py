@@ -302,6 +302,46 @@ class Filters(ABC):
             The parent of coefficient k stands at ``(k + shift) // scale`` along each axis, held within the parent.
         """
 
+    def shrink_bivariate_bands(
+        self,
+        bands: Sequence[Any],
+        parents: Sequence[Any],
+        noise: Any,
+        gains: Sequence[float],
+        parent_gains: Sequence[float],
+        window: int = 7,
+        shift: int = 0,
+        scale: int = 2,
+    ) -> list[Any]:
+        """Shrink several bands of an image, of one level or of several, as `shrink_bivariate` does each of them.
+
+        Parameters
+        ----------
+        bands, parents : sequence of array
+            As `shrink_bivariate` has them, all of one dtype.
+        noise : numbers
+            Standard deviation of the noise in each plane of the image. A band may have all planes several times, one
+            time after the other.
+        gains, parent_gains : sequence of float
+            One for each band.
+        window, shift, scale : int
+            As `shrink_bivariate` has them.
+        """
+        each = zip(bands, parents, gains, parent_gains, strict=True)
+        return [
+            self.shrink_bivariate(
+                band,
+                parent,
+                self.repeat_numbers(noise, band.shape[0] // noise.shape[0], band),
+                gain,
+                parent_gain,
+                window,
+                shift,
+                scale,
+            )
+            for band, parent, gain, parent_gain in each
+        ]
+
     @abstractmethod
     def shrink_neighbours(self, band: Any, noise: Any, gain: float) -> Any:
         """Shrink every coefficient by the energy of its neighbourhood, as much as Stein's estimate of the risk advises.

@@ -7,7 +7,6 @@ not depend on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import prod
 from typing import Any, Literal
 
@@ -18,11 +17,12 @@ from subband.engines.cpu.program import ADDRESS, BYTES, FRAME_TABLE, PIXELS
 from subband.engines.filters import compiled_statistics
 from subband.engines.filters.base import Filters, choose_margins
 from subband.engines.filters.cells import Cells
+from subband.engines.filters.compiled_bivariate import shrink_bands
 from subband.engines.filters.compiled_groups import filter_strips
-from subband.engines.filters.constants import BIVARIATE, LAPLACIANS, NORMAL_MEDIAN, RULES, TILE
+from subband.engines.filters.constants import LAPLACIANS, NORMAL_MEDIAN, RULES, TILE
 from subband.engines.filters.groups import Groups
-from subband.engines.filters.launch import TaskKernel, TaskKernels, cut_tasks, invert_noise
-from subband.engines.filters.plain import PlainFilters, choose_near
+from subband.engines.filters.launch import TaskKernel, TaskKernels, cut_tasks, invert_noise, repeat_tasks
+from subband.engines.filters.plain import PlainFilters
 from subband.engines.filters.tallies import choose_neighbours, choose_rows, choose_threshold, find_step
 from subband.engines.memory import allocate
 from subband.typing import Array
@@ -94,8 +94,13 @@ class CompiledFilters(PlainFilters):
             [n + sum(own) for n, own in zip(planes.shape[1:], choose_margins(steps), strict=True)],
         )
         goal = allocate((2 * count, *space), planes.dtype)
-        _blend_part(goal[:count], planes, [0] * len(steps), 1.0, add=False)
-        _blend_part(goal[count:], planes, [-step for step in steps], 1.0, add=False)
+        depth, height, width = _as_volume(goal)
+        begins = [0] * 3, [*[0] * (3 - len(steps)), *(-step for step in steps)]
+        calls = [
+            ((half, planes), (1.0,), (*_as_volume(planes), depth, height, width, *begin, 0))
+            for half, begin in zip((goal[:count], goal[count:]), begins, strict=True)
+        ]
+        _parts.blend_part.run_each(repeat_tasks(2, count * depth, height, width), calls, goal.size)
         return goal
 
     def average_shifts(self, planes: Array, shifted: Array, shape: Sequence[int], steps: Sequence[int]) -> Array:
@@ -168,19 +173,20 @@ class CompiledFilters(PlainFilters):
         shift: int = 0,
         scale: int = 2,
     ) -> Array:
-        out = allocate(band.shape, band.dtype)
-        axes = band.ndim - 1
-        near = choose_near(window, axes, scale)
-        numbers = [*_list_numbers(window**axes, near**axes, parent is not None)]
-        for n in _scale_noise(noise, gain):
-            inverse = invert_noise(n)
-            numbers += inverse, inverse * (gain / parent_gain)
-        depth, height, width = _as_volume(band)
-        sizes = depth, height, width, axes, *_find_parent(parent), window, shift, scale, near
-        tasks = cut_tasks(len(band) * depth, height, width, TILE)
-        arrays = out, band, band if parent is None else parent
-        _windows.shrink_bivariate(tasks, arrays, numbers, sizes, band.size)
-        return out
+        return shrink_bands([band], [parent], noise, [gain], [parent_gain], window, shift, scale)[0]
+
+    def shrink_bivariate_bands(
+        self,
+        bands: Sequence[Array],
+        parents: Sequence[Array | None],
+        noise: Array,
+        gains: Sequence[float],
+        parent_gains: Sequence[float],
+        window: int = 7,
+        shift: int = 0,
+        scale: int = 2,
+    ) -> list[Array]:
+        return shrink_bands(bands, parents, noise, gains, parent_gains, window, shift, scale)
 
     def shrink_neighbours(self, band: Array, noise: Array, gain: float) -> Array:
         space, scaled = band.shape[1:], np.asarray(noise, np.float64) * gain
@@ -270,16 +276,6 @@ class CompiledFilters(PlainFilters):
         return _weigh(planes, light, scale, is_product=True)
 
 
-@lru_cache(maxsize=64)
-def _list_numbers(samples: int, fewer: int, has_parent: bool) -> tuple[float, ...]:
-    """Return the numbers of bivariate shrinkage that all planes share, from how many samples either window has."""
-    fixed = BIVARIATE
-    # without a parent the energy around a coefficient stands for its own and for that around it
-    weights = (1.0, fixed.parent) if has_parent else (1 + fixed.parent, 0.0)
-    means = weights[0] / samples, weights[1] / fewer, 1 / samples, 1 / fewer
-    return *means, fixed.slope, fixed.floor, fixed.half, fixed.own, fixed.least, fixed.far, fixed.most
-
-
 def _scale_noise(noise: Array, gain: float) -> list[float]:
     """Return the noise of a band as Python's numbers: for a handful of planes they are faster than arrays."""
     return [n * gain for n in np.asarray(noise, np.float64).tolist()]
@@ -289,10 +285,6 @@ def _as_volume(planes: Array) -> tuple[int, int, int]:
     """Return depth, height and width of planes; what they do not have is 1."""
     depth, height, width = (1,) * (4 - planes.ndim) + planes.shape[1:]
     return depth, height, width
-
-
-def _find_parent(parent: Array | None) -> tuple[int, int, int]:
-    return (0, 0, 0) if parent is None else _as_volume(parent)
 
 
 def _blend_part(goal: Array, planes: Array, begin: Sequence[int], weight: float, *, add: bool) -> Array:

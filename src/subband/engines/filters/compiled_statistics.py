@@ -10,13 +10,13 @@ import numpy as np
 from subband.engines.filters.cells import BINS as BINS_OF_CELLS
 from subband.engines.filters.cells import CLIPPED, LEAST_OWN, SET_BACK, Cells, conclude, find_largest
 from subband.engines.filters.constants import LARGEST_FACTOR, MAGNITUDES, NEIGHBOUR_WINDOWS, SURE_BINS, TILE
-from subband.engines.filters.launch import TaskKernels, cut_tasks, invert_noise
+from subband.engines.filters.launch import TaskKernels, cut_tasks, invert_noise, repeat_tasks
 from subband.engines.filters.median import find_bracket
 from subband.engines.filters.tallies import BINS
 from subband.engines.memory import allocate
 from subband.typing import Array
 
-__all__ = ["count_magnitudes", "count_neighbours", "measure_median", "measure_power", "measure_smooth", "sum_energies"]
+__all__ = ["count_magnitudes", "count_neighbours", "measure_median", "measure_power", "measure_smooth"]
 
 _cells = TaskKernels("subband.engines.filters.loops.cells")
 _statistics = TaskKernels("subband.engines.filters.loops.statistics")
@@ -85,7 +85,10 @@ def measure_smooth(
     >>> measure_smooth(x, 1.5, [(x, 1.0)] * 2, cut_cells((32, 40), 2))
     array([2.])
     """
-    beside, own = sum_energies(others, cells), sum_energies([(band, gain)], cells)
+    own, *around = _measure_energies([(band, gain), *others], cells)
+    beside = around[0]
+    for energies in around[1:]:
+        beside += energies
     beside /= len(others)
     if samples is not None:
         _set_back(beside, own, samples, cells)
@@ -113,26 +116,19 @@ def _set_back(others: Array, own: Array, samples: Array, cells: Cells) -> None:
     _cells.set_back(tasks, (others, np.ascontiguousarray(samples), own), numbers, sizes, samples.size)
 
 
-def sum_energies(bands: Sequence[tuple[Array, float]], cells: Cells) -> Array:
-    """Return the energies of cells of several bands with their gains, added up; see `Cells.measure_energies`.
-
-    Examples
-    --------
-    >>> from subband.engines.filters.cells import cut_cells
-    >>> cells = cut_cells((32, 40), 2)
-    >>> sum_energies([(np.full((1, 32, 40), 3.0), 1.0)] * 2, cells)[0, :4]
-    array([18., 18., 18., 18.])
-    """
+def _measure_energies(bands: Sequence[tuple[Array, float]], cells: Cells) -> Array:
+    """Return the energies of cells of bands with their gains: bands × planes × cells; see `Cells.measure_energies`."""
     count = len(bands[0][0])
-    energies = allocate((count, cells.total), np.dtype(np.float64))
+    energies = allocate((len(bands), count, cells.total), np.dtype(np.float64))
     slices, rows, columns = (1,) * (3 - len(cells.counts)) + cells.counts
     begin, sides = (0,) * (3 - len(cells.sides)) + cells.begin, (1,) * (3 - len(cells.sides)) + cells.sides
-    tasks = cut_tasks(count * slices, rows, columns, TILE)
-    for number, (band, gain) in enumerate(bands):
+    calls = []
+    for goal, (band, gain) in zip(energies, bands, strict=True):
         space = (1,) * (4 - band.ndim) + band.shape[1:]
-        sizes = *space, slices, rows, columns, *sides, *begin, cells.step, number
-        weight = 1 / (gain * gain * prod(sides))
-        _cells.sum_cells(tasks, (energies, band), (weight,), sizes, energies.size * prod(sides))
+        sizes = *space, slices, rows, columns, *sides, *begin, cells.step
+        calls.append(((goal, band), (1 / (gain * gain * prod(sides)),), sizes))
+    tasks = repeat_tasks(len(bands), count * slices, rows, columns, TILE)
+    _cells.sum_cells.run_each(tasks, calls, energies.size * prod(sides))
     return energies
 
 

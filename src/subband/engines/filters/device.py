@@ -3,53 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from subband.arrays import concatenate
 from subband.engines.device import Device
 from subband.engines.filters.base import Filters, choose_margins
 from subband.engines.filters.cells import Cells
-from subband.engines.filters.constants import BIVARIATE, FADED, LAPLACIANS, LEAST_WEIGHT, MIDDLE, WIDTH
+from subband.engines.filters.constants import FADED, LAPLACIANS, LEAST_WEIGHT, MIDDLE, WIDTH
 from subband.engines.filters.device_groups import filter_groups
-from subband.engines.filters.device_launcher import MOST_GROUPS, Launcher, count_items, count_rows, find_space, is_empty
+from subband.engines.filters.device_launcher import Launcher, count_items, count_rows, find_space, is_empty
 from subband.engines.filters.device_statistics import (
-    choose_window,
     find_bayes_threshold,
     find_sure_threshold,
     measure_median,
     measure_smooth,
 )
+from subband.engines.filters.device_windows import shrink_bands, shrink_neighbours
 from subband.engines.filters.groups import Groups
-from subband.engines.filters.plain import choose_near
 from subband.errors import ArgumentError, ShapeError
-from subband.kernels.dialects import LANES
 from subband.kernels.filters import FilterSpec, render_filter
 from subband.kernels.pixels import PackedPixelSpec, PixelSpec, render_packed_pixels, render_pixels
 from subband.kernels.samplewise import SampleSpec, WeighSpec, render_samples, render_weighing
-from subband.kernels.windows import STEP, WINDOWS, WindowSpec, render_window
 from subband.typing import Array
 
 __all__ = ["DeviceFilters"]
-
-#: The widest window that leaves columns with a result in a strip of 32.
-_WIDEST = LANES - 1
-
-#: Rows that a group walks, at most: on a GPU many short walks hide each other's waiting, and a CPU has few groups at a
-#: time and gains from reading fewer rows twice.
-_LONGEST_WALK, _LONGEST_WALK_OF_CPU = 32, 256
 
 #: Bands of a launch, at most: those of eight levels.
 _MOST_BANDS = 24
 
 #: Groups that weigh a band, at most: as many for small bands as for the largest one.
 _WALKERS = 2048
-
-#: Groups that fill a device.
-_MANY_GROUPS = 8192
 
 
 class DeviceFilters(Filters):
@@ -96,15 +81,23 @@ class DeviceFilters(Filters):
         return self.take_part(planes, [-first for first in before], shape, 1.0)
 
     def spin(self, planes: Any, steps: Sequence[int]) -> Any:
-        if planes.dtype.itemsize > 2:
-            return super().spin(planes, steps)
-        # PyOpenCL joins integers, but no numbers of half precision
-        whole = [sum(own) for own in choose_margins(steps)]
-        behind = [more - step for more, step in zip(whole, steps, strict=True)]
-        parts = [self.extend(planes, [0] * len(steps), whole), self.extend(planes, steps, behind)]
-        words = [self._device.view(part, tuple(part.shape), np.dtype(np.uint16)) for part in parts]
-        joined = concatenate(words, 0)
-        return self._device.view(joined, tuple(joined.shape), planes.dtype)
+        space = [n + sum(own) for n, own in zip(planes.shape[1:], choose_margins(steps), strict=True)]
+        both = self._device.allocate((2 * planes.shape[0], *space), planes.dtype)
+        self._move("spin", planes, both, [-step for step in steps], 1.0)
+        return both
+
+    def average_shifts(self, planes: Any, shifted: Any, shape: Sequence[int], steps: Sequence[int]) -> Any:
+        planes, shifted = self._device.as_contiguous(planes), self._device.as_contiguous(shifted)
+        mean = self._device.allocate((planes.shape[0], *shape), planes.dtype)
+        if is_empty(mean):
+            return mean
+        spaces = [find_space(x.shape) for x in (planes, shifted, mean)]
+        sizes = (size for space in spaces for size in space[1:])
+        begin = (0,) * (4 - planes.ndim) + tuple(steps)
+        table = self._launcher.tabulate(planes.shape[0], *sizes, *begin)
+        spec = FilterSpec("average", planes.dtype.name)
+        self._launcher.run(render_filter, spec, count_rows(spaces[-1]), planes, shifted, mean, table)
+        return mean
 
     def repeat_numbers(self, numbers: Any, count: int, planes: Any) -> Any:
         if count == 1:
@@ -191,42 +184,53 @@ class DeviceFilters(Filters):
         shift: int = 0,
         scale: int = 2,
     ) -> Any:
-        if window % 2 == 0 or not 1 <= window <= _WIDEST:
-            raise ArgumentError(f"window={window} is not an odd number from 1 to {_WIDEST}")
-        band = self._device.as_contiguous(band)
         if is_empty(band):
             return self._launcher.allocate_like(band)
         noise = self._as_numbers("noise", noise, band)
-        axes, offsets, above = band.ndim - 1, [0, 0, 0, 0], noise
-        near = choose_near(window, axes, scale)
-        if parent is not None:
-            parent = self._device.as_contiguous(parent)
-            offsets = [*find_space(parent.shape)[1:], shift]
-            above = self._sum_windows(parent, noise, near)
-        ratio = gain / parent_gain
-        values = gain, ratio, 1.0 / window**axes, 1.0 / near**axes, ratio**2 / near**axes, *astuple(BIVARIATE)
-        fields: dict[str, Any] = {"has_parent": parent is not None, "scale": scale, "near": near % window}
-        energy = None
-        if band.ndim == 4:
-            energy = self._sum_squares(WindowSpec("energy", band.dtype.name, window, 1), band, noise, noise, values)
-        rows = 1 if band.ndim == 2 else window
-        spec = WindowSpec("bivariate", band.dtype.name, rows, window, energy is not None, **fields)
-        return self._walk_windows(spec, band, energy, parent, noise, above, values, offsets)
+        bands = self.shrink_bivariate_bands([band], [parent], noise, [gain], [parent_gain], window, shift, scale)
+        return bands[0]
+
+    def shrink_bivariate_bands(
+        self,
+        bands: Sequence[Any],
+        parents: Sequence[Any],
+        noise: Any,
+        gains: Sequence[float],
+        parent_gains: Sequence[float],
+        window: int = 7,
+        shift: int = 0,
+        scale: int = 2,
+    ) -> list[Any]:
+        count = noise.shape[0]
+        if any(band.shape[0] % count for band in bands):
+            planes = next(band.shape[0] for band in bands if band.shape[0] % count)
+            raise ShapeError(f"noise has {count} numbers; a band has {planes} planes, which is no multiple of that")
+        full = [number for number, band in enumerate(bands) if not is_empty(band)]
+        shrunk = [self._launcher.allocate_like(band) if is_empty(band) else None for band in bands]
+        if not full:
+            return shrunk
+        own = self._launcher.as_numbers("noise", noise, count, self.compute_dtype(bands[0]))
+        contiguous = self._device.as_contiguous
+        results = shrink_bands(
+            self._launcher,
+            [contiguous(bands[number]) for number in full],
+            [None if parents[number] is None else contiguous(parents[number]) for number in full],
+            own,
+            [gains[number] for number in full],
+            [parent_gains[number] for number in full],
+            window,
+            shift,
+            scale,
+        )
+        for number, result in zip(full, results, strict=True):
+            shrunk[number] = result
+        return shrunk
 
     def shrink_neighbours(self, band: Any, noise: Any, gain: float) -> Any:
         band = self._device.as_contiguous(band)
         if is_empty(band):
             return self._launcher.allocate_like(band)
-        noise = self._as_numbers("noise", noise, band)
-        choices = choose_window(self._launcher, band, noise, gain)
-        values = (gain, 1.0, *(float(window) ** (1 - band.ndim) for window in WINDOWS))
-        widest, energy = WINDOWS[-1], None
-        if band.ndim == 4:
-            spec = WindowSpec("energy", band.dtype.name, widest, 1, is_chosen=True)
-            energy = self._sum_squares(spec, band, noise, choices, values)
-        rows = 1 if band.ndim == 2 else widest
-        spec = WindowSpec("neighbours", band.dtype.name, rows, widest, energy is not None, is_chosen=True)
-        return self._walk_windows(spec, band, energy, None, noise, choices, values, (0, 0, 0, 0))
+        return shrink_neighbours(self._launcher, band, self._as_numbers("noise", noise, band), gain)
 
     def shrink_wiener(self, band: Any, guide: Any, noise: Any, gain: float) -> Any:
         band, guide = self._device.as_contiguous(band), self._device.as_contiguous(guide)
@@ -402,7 +406,9 @@ class DeviceFilters(Filters):
         planes = self._device.as_contiguous(planes)
         source, goal = find_space(planes.shape), find_space(part.shape)
         begins = (0,) * (4 - planes.ndim) + tuple(begin)
-        table = self._launcher.tabulate(*source, *goal[1:], *begins)
+        # what is added to may have more
+        planes_count = goal.planes if task == "spin" else source.planes
+        table = self._launcher.tabulate(planes_count, *source[1:], *goal[1:], *begins)
         values = self._launcher.list_values(self.compute_dtype(planes), weight)
         spec = FilterSpec(task, planes.dtype.name)
         self._launcher.run(render_filter, spec, count_rows(goal), planes, part, table, values)
@@ -421,56 +427,3 @@ class DeviceFilters(Filters):
         groups = count_rows(find_space(planes.shape))
         self._launcher.run(render_filter, FilterSpec(task, planes.dtype.name), groups, *arguments)
         return result
-
-    def _sum_windows(self, band: Any, noise: Any, window: int) -> Any:
-        """Return the energy of a window around each coefficient."""
-        energy = None
-        if band.ndim == 4:
-            spec = WindowSpec("energy", band.dtype.name, window, 1)
-            energy = self._sum_squares(spec, band, noise, noise, (0.0,))
-        rows = 1 if band.ndim == 2 else window
-        spec = WindowSpec("energy", band.dtype.name, rows, window, energy is not None)
-        return self._walk_windows(spec, band, energy, None, noise, noise, (0.0,), (0, 0, 0, 0))
-
-    def _sum_squares(self, spec: WindowSpec, band: Any, noise: Any, choices: Any, values: Sequence[float]) -> Any:
-        """Return the energy along the first of three axes, for which the others are one."""
-        flat = self._device.view(band, (band.shape[0], band.shape[1], prod(band.shape[2:])), band.dtype)
-        energy = self._walk_windows(spec, flat, None, None, noise, choices, values, (0, 0, 0, 0))
-        return self._device.view(energy, tuple(band.shape), energy.dtype)
-
-    def _walk_windows(
-        self,
-        spec: WindowSpec,
-        band: Any,
-        energy: Any,
-        parent: Any,
-        noise: Any,
-        choices: Any,
-        values: Sequence[float],
-        offsets: Sequence[int],
-    ) -> Any:
-        space = find_space(band.shape)
-        dtype = self.compute_dtype(band)
-        result = self._device.allocate(tuple(band.shape), dtype if spec.task == "energy" else band.dtype)
-        images, strips = space.planes * space.depth, -(-space.width // spec.useful)
-        piece = self._choose_piece(space.height, strips * images)
-        table = self._launcher.tabulate(images, space.depth, space.height, space.width, piece, *offsets)
-        arguments = (
-            band,
-            noise if energy is None else energy,
-            band if parent is None else parent,
-            result,
-            table,
-            self._launcher.list_values(dtype, *values),
-            noise,
-            choices,
-        )
-        groups = (strips, -(-space.height // piece), min(images, MOST_GROUPS))
-        self._launcher.run(render_window, spec, groups, *arguments, block=4)
-        return result
-
-    def _choose_piece(self, height: int, strips: int) -> int:
-        """Return how many rows a group walks: as many as leave work for the whole device, and its grid holds."""
-        longest = _LONGEST_WALK if self._device.is_gpu else _LONGEST_WALK_OF_CPU
-        piece = min(max(height * strips // _MANY_GROUPS, 2 * STEP), longest)
-        return max(piece // STEP * STEP, -(-height // MOST_GROUPS))

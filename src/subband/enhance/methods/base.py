@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from subband.engines.filters import Filters
@@ -126,6 +127,26 @@ class Method(ABC):
     @abstractmethod
     def shrink(self, filters: Filters, band: Band) -> Any:
         """Return the coefficients of a whole band, shrunk."""
+
+    def shrink_bands(self, filters: Filters, bands: Sequence[Band]) -> list[Any]:
+        """Return the coefficients of several bands of an image, shrunk: in one go, if the method has a way to do that.
+
+        Parameters
+        ----------
+        filters : Filters
+            The engine that computes.
+        bands : sequence of Band
+            Of several levels, from fine to coarse, all with the same `noise`: that of the planes of the image, which
+            bands may have several times, one time after the other.
+        """
+        repeated: dict[int, Any] = {}
+        shrunk = []
+        for band in bands:
+            times = band.values.shape[0] // band.noise.shape[0]
+            if times not in repeated:
+                repeated[times] = filters.repeat_numbers(band.noise, times, band.values)
+            shrunk.append(self.shrink(filters, replace(band, noise=repeated[times])))
+        return shrunk
 
     def measure_window(self, dimensions: int) -> int:  # noqa: ARG002 - for methods that look around
         """Return how many samples along each axis have a say in what happens to the middle one; odd."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,26 +45,38 @@ class Bivariate(Method):
 
     def shrink(self, filters: Filters, band: Band) -> Any:
         """Return the band, shrunk."""
-        # a slice of a volume, in which nothing is beside a coefficient along one axis, is an image
-        shape = tuple(band.values.shape)
-        alone = shape if band.parent is None else tuple(map(max, shape, band.parent.shape))
-        if band.dimensions < len(shape) - 1 and 1 in alone[1:]:
-            kept = [0, *(axis for axis in range(1, len(shape)) if alone[axis] > 1)] if max(alone[1:]) > 1 else [0, 1]
-            values, parent = (
-                None if x is None else x.reshape([x.shape[axis] for axis in kept]) for x in (band.values, band.parent)
-            )
-            flat = replace(band, values=values, parent=parent)
-            return self.shrink(filters, flat).reshape(shape)
-        return filters.shrink_bivariate(
-            band.values,
-            band.parent,
-            band.noise,
-            band.gain,
-            band.parent_gain,
-            self.measure_window(band.dimensions),
-            band.shift,
-            band.scale,
+        return self.shrink_bands(filters, [band])[0]
+
+    def shrink_bands(self, filters: Filters, bands: Sequence[Band]) -> list[Any]:
+        """Return bands, shrunk in one go."""
+        flat, first = [_leave_out_axes(band) for band in bands], bands[0]
+        shrunk = filters.shrink_bivariate_bands(
+            [band.values for band in flat],
+            [band.parent for band in flat],
+            first.noise,
+            [band.gain for band in flat],
+            [band.parent_gain for band in flat],
+            self.measure_window(first.dimensions),
+            first.shift,
+            first.scale,
         )
+        return [
+            values if own is band else values.reshape(tuple(band.values.shape))
+            for values, own, band in zip(shrunk, flat, bands, strict=True)
+        ]
+
+
+def _leave_out_axes(band: Band) -> Band:
+    """Return a band without axes along which nothing is beside a coefficient: a slice of a volume is an image."""
+    shape = tuple(band.values.shape)
+    alone = shape if band.parent is None else tuple(map(max, shape, band.parent.shape))
+    if band.dimensions == len(shape) - 1 or 1 not in alone[1:]:
+        return band
+    kept = [0, *(axis for axis in range(1, len(shape)) if alone[axis] > 1)] if max(alone[1:]) > 1 else [0, 1]
+    values, parent = (
+        None if x is None else x.reshape([x.shape[axis] for axis in kept]) for x in (band.values, band.parent)
+    )
+    return replace(band, values=values, parent=parent)
 
 
 METHOD = Bivariate()

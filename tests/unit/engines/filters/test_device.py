@@ -48,6 +48,7 @@ def run_all(filters, device, shape):
     filters.find_sure_threshold(band, noise, 1.0)
     filters.shrink(band, noise, "soft")
     filters.shrink_bivariate(band, band, noise, 1.0, scale=1)
+    filters.shrink_bivariate_bands([band] * 2, [band, None], noise, [1.0] * 2, [1.0] * 2)
     filters.shrink_neighbours(band, noise, 1.0)
     filters.shrink_wiener(band, band, noise, 1.0)
     filters.filter_groups(band, band, noise, Groups(4, 3, 3, 8))
@@ -91,6 +92,25 @@ def test_samples_are_spread_evenly():
         counts = np.bincount(np.arange(taken) * apart % across, minlength=across)
         assert counts.max() - counts.min() <= 1
         assert (taken - 1) * apart < across * space.height * space.depth
+
+
+def test_bands_of_all_levels_shrink_in_one_launch(device, filters):
+    """Sums around all parents, then all bands; more bands than a kernel has room for take several launches."""
+    bands = [device.allocate((2, 60 >> level, 80 >> level), np.dtype(np.float32)) for level in range(3) for _ in "abc"]
+    parents = [*bands[3:], None, None, None]
+    noise = device.upload(np.ones(1, np.float32))
+    for times, launches in ((1, 2), (4, 4)):
+        device.launches.clear()
+        ones = [1.0] * len(bands) * times
+        shrunk = filters.shrink_bivariate_bands(bands * times, parents * times, noise, ones, ones)
+        assert [x.shape for x in shrunk] == [x.shape for x in bands * times]
+        assert len(device.launches) == launches
+
+
+def test_bands_that_have_not_all_planes_are_refused(device, filters):
+    bands = [device.allocate((planes, 8, 8), np.dtype(np.float32)) for planes in (4, 3)]
+    with pytest.raises(ShapeError, match="2 numbers; a band has 3 planes"):
+        filters.shrink_bivariate_bands(bands, [None] * 2, filters.upload(np.ones(2)), [1.0] * 2, [1.0] * 2)
 
 
 @pytest.mark.parametrize("window", [0, 4, 33, -1])

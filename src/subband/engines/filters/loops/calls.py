@@ -7,9 +7,10 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from subband.compiled.compiling import pointed, stored
+from subband.compiled.compiling import gathering, pointed
 from subband.engines.cpu.loops import OPTIONS, data, keep, keep_apart, shift
 from subband.engines.cpu.pool_loops import address_of, pointer_to, share
+from subband.engines.filters.tables import ARRAYS, CALL, NUMBERS, SIZES
 
 __all__ = [
     "add_run",
@@ -42,19 +43,22 @@ def _call_kernel(typingctx, kernel, out, x, y, numbers, sizes, task):
 
 @pointed(nogil=True)
 def run_task(shared, number):
-    """Run a kernel for one of many tasks; everything is given by its address, but how long a task is."""
-    numbers, sizes, tasks = pointer_to(shared[4]), pointer_to(shared[5]), pointer_to(shared[6])
-    task = shift(tasks, number * shared[7])
-    _call_kernel(shared[0], shared[1], shared[2], shared[3], numbers, sizes, task)
+    """Run a kernel for one of many tasks; everything is given by its address, but how long tasks and calls are."""
+    addresses, numbers, calls = pointer_to(shared[1]), pointer_to(shared[2]), pointer_to(shared[3])
+    task = shift(pointer_to(shared[5]), number * shared[6])
+    # tasks of a single call do not say that they are of that
+    call = shift(calls, shared[4] * task[CALL]) if shared[6] > CALL else calls
+    out, x, y = addresses[call[ARRAYS]], addresses[call[ARRAYS + 1]], addresses[call[ARRAYS + 2]]
+    _call_kernel(shared[0], out, x, y, shift(numbers, call[NUMBERS]), shift(call, SIZES), task)
 
 
-@stored(nogil=True)
-def work_off(board, threads, run, kernel, out, x, y, numbers, sizes, tasks):
-    """Run all tasks of a kernel by several threads, each by `run`, the address of `run_task`."""
-    shared = np.empty(8, np.int64)
-    shared[0], shared[1], shared[2], shared[3] = kernel, out, x, y
-    shared[4], shared[5], shared[6] = address_of(data(numbers)), address_of(data(sizes)), address_of(data(tasks))
-    shared[7] = tasks.shape[1]
+@gathering(nogil=True)
+def work_off(board, threads, run, kernel, numbers, calls, tasks, addresses):
+    """Run all tasks of the calls of a kernel by several threads, each by `run`, the address of `run_task`."""
+    shared = np.empty(7, np.int64)
+    shared[0], shared[1], shared[2] = kernel, address_of(data(addresses)), address_of(data(numbers))
+    shared[3], shared[4] = address_of(data(calls)), calls.shape[1]
+    shared[5], shared[6] = address_of(data(tasks)), tasks.shape[1]
     share(board, run, data(shared), tasks.shape[0], threads)
     keep(shared)
 

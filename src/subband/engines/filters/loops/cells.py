@@ -62,8 +62,8 @@ def sum_cells(out, x, _y, numbers, sizes, task):
     """Sum the squares of each cell, times a weight.
 
     Sizes: three of a plane; three cells along each axis; three sides of a cell, the last of them 1, 2 or 4; the first
-    coefficient along each axis; the distance of the coefficients that are looked at; and whether to add to what there
-    is. Numbers: the weight. Rows and columns of a task are those of cells, and its images the slices of all planes.
+    coefficient along each axis; and the distance of the coefficients that are looked at. Numbers: the weight. Rows and
+    columns of a task are those of cells, and its images the slices of all planes.
     """
     height, width = sizes[1], sizes[2]
     slices, rows, columns = sizes[3], sizes[4], sizes[5]
@@ -84,8 +84,7 @@ def sum_cells(out, x, _y, numbers, sizes, task):
             else:
                 _add_squares_apart(sums, source, step, n)
         goal = shift(out, (task[0] * rows + row) * columns + task[3])
-        if sizes[13] == 0:
-            clear(goal, cells)
+        clear(goal, cells)
         if wide == 4:
             _add_fours(goal, sums, numbers[0], cells)
         elif wide == 2:
