@@ -9,6 +9,7 @@ import numpy as np
 from subband.typing import Array
 
 __all__ = [
+    "AGREE",
     "ALIKE",
     "BLOCK",
     "CLOSE",
@@ -25,7 +26,9 @@ __all__ = [
     "LINE",
     "MARGIN",
     "MEMORY",
+    "MORE",
     "MOST_GAIN",
+    "NEAR",
     "NEW",
     "OWN_WORTH",
     "PATCH",
@@ -37,10 +40,12 @@ __all__ = [
     "SAME",
     "SCALES",
     "SLACKS",
+    "SPREADS",
     "STEPS",
     "STRAIGHT",
     "SURE",
     "TAPS",
+    "TURN_WORTH",
     "UNSEEN",
     "WHOLE",
     "WINDOW",
@@ -69,6 +74,18 @@ _WEIGHTS = np.array([1, 5, 10, 10, 5, 1]) / 32
 
 #: Motion that differs by less from the common one, in samples of the finest scale, counts for that.
 REACH = 0.25
+
+#: Samples of the finest scale by which blocks may be off a common motion that turns or zooms, round by round of its
+#: fit: at first all of them count, in the end those that move so.
+SPREADS = (2.0, 1.0, 0.5, 0.25, 0.25)
+
+#: Samples of the finest scale by which blocks that follow it are off, nearly. The search for it begins there if so many
+#: times as many follow it as one that is the same everywhere; and half a sum of squares over what is left that it has
+#: to gain over that.
+NEAR, MORE, TURN_WORTH = 0.0625, 1.5, 40.0
+
+#: Samples of the finest scale by which the motion of blocks beside each other may differ to go over into each other.
+AGREE = 0.375
 
 #: A common motion that is so near to whole samples of a frame, in samples of the finest scale, is taken for that.
 WHOLE = 0.025

@@ -15,6 +15,7 @@ from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.filters import begin_filter
 from subband.kernels.motion import HOLD_WITHIN, THREADS
 from subband.tracking import (
+    AGREE,
     BLOCK,
     CUT,
     DOUBT,
@@ -110,75 +111,108 @@ def _begin(dialect: Dialect, threads: int, resident: int) -> str:
 {begin_filter(dialect, "float32")}{dialect.blocks}{HOLD_WITHIN}"""
 
 
+#: Where a quarter of a block was before: it lies between the middles of four blocks, of which those count that move
+#: nearly like its own.
+_BLEND = f"""\
+DEVICE void blend(GLOBAL const float *motion, int high, int wide, int row, int column, int below, int behind,
+                  float *goal)
+{{
+    const int above = WITHIN(row + (below ? 1 : -1), high), beside = WITHIN(column + (behind ? 1 : -1), wide);
+    const float y = motion[2 * (row * wide + column)], x = motion[2 * (row * wide + column) + 1];
+    goal[0] = goal[1] = 0;
+    UNROLL for (int k = 0; k < 3; ++k) {{
+        const int at = 2 * ((k ? above : row) * wide + (k != 1 ? beside : column));
+        const float by_y = motion[at] - y, by_x = motion[at + 1] - x;
+        const float weight = fmax(fabs(by_y), fabs(by_x)) <= {AGREE}f ? (k == 2 ? 1 : 3) : 0;
+        goal[0] += weight * by_y;
+        goal[1] += weight * by_x;
+    }}
+    goal[0] = y + {1 / 16}f * goal[0];
+    goal[1] = x + {1 / 16}f * goal[1];
+}}
+"""
+
+
 def _render_predict(spec: AverageSpec, dialect: Dialect) -> str:
-    high, wide = spec.block
-    deep, broad, before = high + TAPS - 1, wide + TAPS - 1, TAPS // 2 - 1
+    (high, wide), before, side = spec.block, TAPS // 2 - 1, LANES // 2
+    down, across = (-(-length // 2) for length in spec.block)
+    deep, broad = down + TAPS - 1, across + TAPS - 1
     # rows that lanes read at a time lie in different banks
-    pitch = broad + (wide - broad) % LANES
-    return f"""{_begin(dialect, LANES, 24)}
+    pitch = LANES + across
+    return f"""{_begin(dialect, LANES, 24)}{_BLEND}
 KERNEL void sweep(GLOBAL const T *RESTRICT news, GLOBAL const T *RESTRICT known, GLOBAL const T *RESTRICT ratios,
                   GLOBAL const T *RESTRICT motion, GLOBAL const T *RESTRICT taps, GLOBAL T *RESTRICT predicted,
                   GLOBAL T *RESTRICT variances, GLOBAL T *RESTRICT sums, GLOBAL const wide_t *RESTRICT table)
 {{
-    LOCAL T lines[{high * pitch}];
+    LOCAL T lines[{down * pitch}];
     SUMMING(T);
-    const int rows = table[0], columns = table[1], number = GROUP_Y * (int)table[3] + BLOCK_X, lane = THREAD;
-    const int r = GROUP_Y * {high}, c = BLOCK_X * {wide};
-    const int y = (int)floor(motion[2 * number] * {high * PHASES / BLOCK}f + 0.5f);
-    const int x = (int)floor(motion[2 * number + 1] * {wide * PHASES / BLOCK}f + 0.5f);
-    const int phase_y = y & {PHASES - 1}, phase_x = x & {PHASES - 1};
-    // what comes from beyond the margins was not seen
-    const int down = min(max((y - phase_y) / {PHASES}, {TAPS - MARGIN} - r), rows + {MARGIN - TAPS - high} - r);
-    const int right = min(max((x - phase_x) / {PHASES}, {TAPS - MARGIN} - c), columns + {MARGIN - TAPS - wide} - c);
-    T vertical[{TAPS}], horizontal[{TAPS}];
-    UNROLL for (int m = 0; m < {TAPS}; ++m) vertical[m] = taps[phase_y * {TAPS} + m];
-    UNROLL for (int m = 0; m < {TAPS}; ++m) horizontal[m] = taps[phase_x * {TAPS} + m];
+    // half of the lanes take the left quarters of a block, half of them the right ones
+    const int rows = table[0], columns = table[1], number = GROUP_Y * (int)table[3] + BLOCK_X;
+    const int behind = THREAD / {side}, lane = THREAD % {side};
     const size_t count = (size_t)rows * columns, blocks = (size_t)table[2] * table[3];
-    for (int k = lane; k < {high * wide}; k += {LANES}) {{
-        const int i = r + k / {wide}, j = c + k % {wide};
-        if (i >= rows || j >= columns) continue;
-        const int from = i + down, beside = j + right;
-        const bool is_seen = from >= 0 && from < rows && beside >= 0 && beside < columns;
-        variances[(size_t)i * columns + j] = is_seen ? ratios[(size_t)from * columns + beside] : {UNSEEN}f;
-    }}
-    const int column = WITHIN(c + right - {before} + lane, columns), top = r + down - {before};
-    for (int plane = 0; plane < {spec.planes}; ++plane) {{
-        GLOBAL const T *const source = known + plane * count + column;
-        BARRIER;
-        if (lane < {broad}) {{
-            T held[{deep}];
-            if (top >= 0 && top + {deep} <= rows)
-                UNROLL for (int k = 0; k < {deep}; ++k) held[k] = source[(top + k) * columns];
-            else UNROLL for (int k = 0; k < {deep}; ++k) held[k] = source[WITHIN(top + k, rows) * columns];
-            UNROLL for (int k = 0; k < {high}; ++k) {{
-                T total = held[k + {before}];
-                if (phase_y) {{
-                    total = 0;
-                    UNROLL for (int m = 0; m < {TAPS}; ++m) total += vertical[m] * held[k + m];
+    T own[{spec.planes}] = {{0}}, others[{spec.planes}] = {{0}};
+    for (int below = 0; below < 2; ++below) {{
+        float moved[2];
+        blend(motion, (int)table[2], (int)table[3], GROUP_Y, BLOCK_X, below, behind, moved);
+        const int y = (int)floor(moved[0] * {high * PHASES / BLOCK}f + 0.5f);
+        const int x = (int)floor(moved[1] * {wide * PHASES / BLOCK}f + 0.5f);
+        const int phase_y = y & {PHASES - 1}, phase_x = x & {PHASES - 1};
+        const int r = GROUP_Y * {high} + below * {down}, c = BLOCK_X * {wide} + behind * {across};
+        const int height = min(below ? {high - down} : {down}, rows - r);
+        const int width = min(behind ? {wide - across} : {across}, columns - c);
+        // what comes from beyond the margins was not seen
+        const int top = min(max(r + (y - phase_y) / {PHASES}, {TAPS - MARGIN}), rows + {MARGIN - TAPS - down});
+        const int left = min(max(c + (x - phase_x) / {PHASES}, {TAPS - MARGIN}), columns + {MARGIN - TAPS - across});
+        T vertical[{TAPS}], horizontal[{TAPS}];
+        UNROLL for (int m = 0; m < {TAPS}; ++m) vertical[m] = taps[phase_y * {TAPS} + m];
+        UNROLL for (int m = 0; m < {TAPS}; ++m) horizontal[m] = taps[phase_x * {TAPS} + m];
+        for (int k = lane; k < {down * across}; k += {side}) {{
+            const int i = k / {across}, j = k % {across}, from = top + i, beside = left + j;
+            if (i >= height || j >= width) continue;
+            const bool is_seen = from >= 0 && from < rows && beside >= 0 && beside < columns;
+            const T ratio = is_seen ? ratios[(size_t)from * columns + beside] : {UNSEEN}f;
+            variances[(size_t)(r + i) * columns + c + j] = ratio;
+        }}
+        const int column = WITHIN(left - {before} + lane, columns), first = top - {before};
+        for (int plane = 0; plane < {spec.planes}; ++plane) {{
+            GLOBAL const T *const source = known + plane * count + column;
+            BARRIER;
+            if (lane < {broad}) {{
+                T held[{deep}];
+                if (first >= 0 && first + {deep} <= rows)
+                    UNROLL for (int k = 0; k < {deep}; ++k) held[k] = source[(first + k) * columns];
+                else UNROLL for (int k = 0; k < {deep}; ++k) held[k] = source[WITHIN(first + k, rows) * columns];
+                UNROLL for (int k = 0; k < {down}; ++k) {{
+                    T total = held[k + {before}];
+                    if (phase_y) {{
+                        total = 0;
+                        UNROLL for (int m = 0; m < {TAPS}; ++m) total += vertical[m] * held[k + m];
+                    }}
+                    lines[k * {pitch} + THREAD] = total;
                 }}
-                lines[k * {pitch} + lane] = total;
+            }}
+            BARRIER;
+            for (int k = lane; k < {down * across}; k += {side}) {{
+                const int i = k / {across}, j = k % {across}, at = i * {pitch} + behind * {side} + j;
+                if (i >= height || j >= width) continue;
+                T total = lines[at + {before}];
+                if (phase_x) {{
+                    total = 0;
+                    UNROLL for (int m = 0; m < {TAPS}; ++m) total += horizontal[m] * lines[at + m];
+                }}
+                const size_t goal = plane * count + (size_t)(r + i) * columns + c + j;
+                predicted[goal] = total;
+                own[plane] += news[goal];
+                others[plane] += total;
             }}
         }}
-        BARRIER;
-        T own = 0, others = 0;
-        for (int k = lane; k < {high * wide}; k += {LANES}) {{
-            const int i = r + k / {wide}, j = c + k % {wide}, at = k / {wide} * {pitch} + k % {wide};
-            if (i >= rows || j >= columns) continue;
-            T total = lines[at + {before}];
-            if (phase_x) {{
-                total = 0;
-                UNROLL for (int m = 0; m < {TAPS}; ++m) total += horizontal[m] * lines[at + m];
-            }}
-            const size_t goal = plane * count + (size_t)i * columns + j;
-            predicted[goal] = total;
-            own += news[goal];
-            others += total;
-        }}
-        SUM_ALL(own);
-        SUM_ALL(others);
-        if (lane == 0) {{
-            sums[plane * blocks + number] = own;
-            sums[(plane + {spec.planes}) * blocks + number] = others;
+    }}
+    for (int plane = 0; plane < {spec.planes}; ++plane) {{
+        SUM_ALL(own[plane]);
+        SUM_ALL(others[plane]);
+        if (THREAD == 0) {{
+            sums[plane * blocks + number] = own[plane];
+            sums[(plane + {spec.planes}) * blocks + number] = others[plane];
         }}
     }}
 }}

@@ -1,8 +1,11 @@
 """Kernel text around the search for motion: scales of two frames, and the motion that most blocks have.
 
+A common motion is six numbers: down and right in the frame's middle, by how much more at the last row, and at the last
+column. Positions of blocks are rows and columns between -1 and 1.
+
 The host takes no part: what one kernel decides the next one reads. Where the loops of the CPU look at margins,
 kernels hold positions within the frame, which is the same, as margins repeat the outermost samples.
-`subband.engines.temporal.motion_loops` has the same steps, with reasons.
+`subband.engines.temporal.motion_loops` and `common` beside it have the same steps, with reasons.
 """
 
 from __future__ import annotations
@@ -11,20 +14,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from subband.kernels.dialects import Dialect
+from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.filters import begin_filter
 from subband.kernels.numbers import format_number
 from subband.tracking import (
+    ALIKE,
     BLOCK,
     MARGIN,
+    MORE,
+    NEAR,
     PHASES,
     REACH,
+    SPREADS,
     TAPS,
+    TURN_WORTH,
     WHOLE,
     WINDOW,
 )
 
-__all__ = ["BALANCED", "HALVED", "HOLD_WITHIN", "THREADS", "MotionSpec", "render_motion"]
+__all__ = ["BALANCED", "COMMON", "HALVED", "HOLD_WITHIN", "POSITION", "THREADS", "MotionSpec", "render_motion"]
 
 #: Lanes of a block, where blocks are several groups.
 THREADS = 256
@@ -32,8 +40,14 @@ THREADS = 256
 #: Rows and columns of samples that a block makes of a scale.
 HALVED = 16, 32
 
-#: Rows and columns of samples that a block balances; a row of them is one of blocks of the search.
-BALANCED = BLOCK, 4 * BLOCK
+#: Numbers of a common motion, and of the sums of a block that lead to it.
+COMMON, BALANCED = 6, 7
+
+#: The row or column of a block, of so many, between -1 and 1; and what a common motion is there, along one axis.
+POSITION = """\
+#define POSITION(i, n) ((float)(2 * (i) + 1 - (n)) / (n))
+#define FOLLOW(common, axis, p, q) ((common)[axis] + (p) * (common)[2 + (axis)] + (q) * (common)[4 + (axis)])
+"""
 
 #: A position within so many samples.
 HOLD_WITHIN = "#define WITHIN(i, n) min(max((i), 0), (n) - 1)\n"
@@ -45,11 +59,11 @@ class MotionSpec:
 
     Attributes
     ----------
-    task : {"halve", "median", "balance", "solve"}
+    task : {"halve", "median", "fit", "balance", "solve"}
         What is done.
     """
 
-    task: Literal["halve", "median", "balance", "solve"]
+    task: Literal["halve", "median", "fit", "balance", "solve"]
 
 
 def render_motion(spec: MotionSpec, dialect: Dialect) -> str:
@@ -60,11 +74,14 @@ def render_motion(spec: MotionSpec, dialect: Dialect) -> str:
         of the frames and of the scale, and where the old frame begins. The third direction counts frames.
     ``median``
         Takes motion, the result in fractions of a sample, and a table of the blocks. The third direction counts axes.
+    ``fit``
+        Takes motion, its median, where the common motion to begin with goes, and a table of rows and columns of blocks.
     ``balance``
-        Takes both frames, motion, its median, filters, five sums for each block of lanes; and a table of rows and
-        columns of the scale, of its blocks, and of blocks of lanes in a row.
+        Takes both frames, motion, the common motion to begin with, filters, `BALANCED` sums for each block; and a table
+        of rows and columns of the scale, and of its blocks. A group takes a block.
     ``solve``
-        Takes sums, the median, the common motion, and a table of how many sums there are.
+        Takes sums, the common motion to begin with and where the one that is found goes, and a table of rows and
+        columns of blocks.
     """
     return _RENDERERS[spec.task](spec, dialect)
 
@@ -146,102 +163,246 @@ KERNEL void sweep(GLOBAL const T *RESTRICT motion, GLOBAL T *RESTRICT result, GL
 """
 
 
+def _render_elimination(size: int, sides: int) -> str:
+    """Write a function that solves a few equations, of a row each with its right sides behind it."""
+    wide = size + sides
+    return f"""
+// what equations leave open is 0
+DEVICE void eliminate_{size}(float *m)
+{{
+    UNROLL for (int i = 0; i < {size}; ++i) {{
+        float *const pivot = m + i * {wide} + i;
+        *pivot = *pivot > 0 ? *pivot * {1 + 1e-6}f : 1;
+    }}
+    UNROLL for (int i = 0; i < {size}; ++i) {{
+        const float one = 1 / m[i * {wide} + i];
+        UNROLL for (int j = i; j < {wide}; ++j) m[i * {wide} + j] *= one;
+        UNROLL for (int k = 0; k < {size}; ++k) {{
+            if (k == i) continue;
+            const float part = m[k * {wide} + i];
+            UNROLL for (int j = i; j < {wide}; ++j) m[k * {wide} + j] -= part * m[i * {wide} + j];
+        }}
+    }}
+}}
+"""
+
+
+def _render_fit(_: MotionSpec, dialect: Dialect) -> str:
+    return f"""{_begin_blocks(dialect, 1)}{POSITION}{_render_elimination(3, 2)}
+// what moves by itself counts less and less
+#define COUNT_NEAR(y, x, square) ((square) / ((square) + ((y) * (y) + (x) * (x))))
+DEVICE float weigh(float y, float x, float square)
+{{
+    const float root = COUNT_NEAR(y, x, square);
+    return root * root;
+}}
+
+KERNEL void sweep(GLOBAL const T *RESTRICT motion, GLOBAL const T *RESTRICT median, GLOBAL T *RESTRICT start,
+                  GLOBAL const wide_t *RESTRICT table)
+{{
+    SUMMING_EACH(T, 6);
+    const int high = table[0], wide = table[1], count = high * wide;
+    const float spreads[{len(SPREADS)}] = {{{", ".join(f"{spread}f" for spread in SPREADS)}}};
+    const float middle[2] = {{median[0] * {1 / PHASES}f, median[1] * {1 / PHASES}f}};
+    float fit[{COMMON}] = {{middle[0], middle[1], 0, 0, 0, 0}}, alike[2] = {{middle[0], middle[1]}};
+    for (int turn = 0; turn < {len(SPREADS)}; ++turn) {{
+        const float square = spreads[turn] * spreads[turn];
+        // weights, with each position and with products of these; and motion with them, less that of the middle
+        T sums[6] = {{0}}, sides[6] = {{0}}, plain[3] = {{0}};
+        UNROLL_FEW for (int k = THREAD; k < count; k += THREADS) {{
+            const float p = POSITION(k / wide, high), q = POSITION(k % wide, wide);
+            const float y = motion[2 * k] - middle[0], x = motion[2 * k + 1] - middle[1];
+            const float by_y = motion[2 * k] - FOLLOW(fit, 0, p, q), by_x = motion[2 * k + 1] - FOLLOW(fit, 1, p, q);
+            const float weight = weigh(by_y, by_x, square);
+            sums[0] += weight;
+            sums[1] += weight * p;
+            sums[2] += weight * q;
+            sums[3] += weight * p * p;
+            sums[4] += weight * p * q;
+            sums[5] += weight * q * q;
+            sides[0] += weight * y;
+            sides[1] += weight * x;
+            sides[2] += weight * y * p;
+            sides[3] += weight * x * p;
+            sides[4] += weight * y * q;
+            sides[5] += weight * x * q;
+            const float other = weigh(motion[2 * k] - alike[0], motion[2 * k + 1] - alike[1], square);
+            plain[0] += other;
+            plain[1] += other * y;
+            plain[2] += other * x;
+        }}
+        SUM_EACH(sums, 6)
+        SUM_EACH(sides, 6)
+        SUM_EACH(plain, 3)
+        float m[15] = {{
+            sums[0], sums[1], sums[2], sides[0], sides[1],
+            sums[1], sums[3], sums[4], sides[2], sides[3],
+            sums[2], sums[4], sums[5], sides[4], sides[5],
+        }};
+        eliminate_3(m);
+        UNROLL for (int i = 0; i < {COMMON}; ++i) fit[i] = m[i / 2 * 5 + 3 + i % 2] + (i < 2 ? middle[i] : 0);
+        UNROLL for (int i = 0; i < 2; ++i) alike[i] = middle[i] + plain[i + 1] / plain[0];
+    }}
+    UNROLL for (int i = 0; i < 2; ++i) alike[i] = rint({PHASES}.0f * alike[i]) * {1 / PHASES}f;
+    // what lies between two layers is not far from either, but what one of them has is hit
+    T near[2] = {{0, 0}};
+    UNROLL_FEW for (int k = THREAD; k < count; k += THREADS) {{
+        const float p = POSITION(k / wide, high), q = POSITION(k % wide, wide);
+        const float y = motion[2 * k], x = motion[2 * k + 1];
+        near[0] += COUNT_NEAR(y - FOLLOW(fit, 0, p, q), x - FOLLOW(fit, 1, p, q), {NEAR**2}f);
+        near[1] += COUNT_NEAR(y - alike[0], x - alike[1], {NEAR**2}f);
+    }}
+    SUM_EACH(near, 2)
+    const bool is_bent = near[0] > {MORE}f * near[1];
+    if (THREAD == 0) for (int i = 0; i < {COMMON}; ++i) start[i] = is_bent ? fit[i] : i < 2 ? alike[i] : 0;
+}}
+"""
+
+
 def _render_balance(_: MotionSpec, dialect: Dialect) -> str:
-    (down, across), before = BALANCED, TAPS // 2 - 1
-    high, wide = down + 2, across + 2
-    deep, broad = high + TAPS - 1, wide + TAPS - 1
-    return f"""{_begin_blocks(dialect, 4)}
-KERNEL void sweep(GLOBAL const T *RESTRICT scales, GLOBAL const T *RESTRICT motion, GLOBAL const T *RESTRICT median,
+    side, before = BLOCK + 2, TAPS // 2 - 1
+    deep = side + TAPS - 1
+    return f"""#define THREADS {LANES}
+#define RESIDENT 24
+{begin_filter(dialect, "float32")}{dialect.blocks}{HOLD_WITHIN}{POSITION}
+KERNEL void sweep(GLOBAL const T *RESTRICT scales, GLOBAL const T *RESTRICT motion, GLOBAL const T *RESTRICT start,
                   GLOBAL const T *RESTRICT taps, GLOBAL T *RESTRICT sums, GLOBAL const wide_t *RESTRICT table)
 {{
-    LOCAL T part[{deep * broad}];
-    LOCAL T lines[{deep * wide}];
-    LOCAL T patch[{high * wide}];
+    LOCAL T part[{deep * deep}];
+    LOCAL T lines[{deep * side}];
+    LOCAL T patch[{side * side}];
     SUMMING(T);
-    const int rows = table[0], columns = table[1], blocks = table[3];
-    const int y = (int)median[0], x = (int)median[1], r = GROUP_Y * {down}, c0 = BLOCK_X * {across};
+    const int rows = table[0], columns = table[1], high = table[2], wide = table[3];
+    const int number = GROUP_Y * wide + BLOCK_X, r = GROUP_Y * {BLOCK}, c = BLOCK_X * {BLOCK};
+    const float p = POSITION(GROUP_Y, high), q = POSITION(BLOCK_X, wide);
+    const int y = (int)rint({PHASES}.0f * FOLLOW(start, 0, p, q)), x = (int)rint({PHASES}.0f * FOLLOW(start, 1, p, q));
+    const float down = y * {1 / PHASES}f, right = x * {1 / PHASES}f;
+    GLOBAL T *const goal = sums + (size_t){BALANCED} * number;
+    const bool is_near = fmax(fabs(motion[2 * number] - down), fabs(motion[2 * number + 1] - right)) <= {REACH}f;
+    const bool is_inside = r + {BLOCK} <= rows && c + {BLOCK} <= columns
+        && r + down >= {TAPS - MARGIN} && r + down + {WINDOW + TAPS - MARGIN} < rows
+        && c + right >= {TAPS - MARGIN} && c + right + {WINDOW + TAPS - MARGIN} < columns;
+    // all lanes of a block go the same way
+    if (!is_near || !is_inside) {{
+        if (THREAD < {BALANCED}) goal[THREAD] = 0;
+        return;
+    }}
     GLOBAL const T *const old = scales + (size_t)rows * columns;
     GLOBAL const T *const vertical = taps + (y & {PHASES - 1}) * {TAPS};
     GLOBAL const T *const horizontal = taps + (x & {PHASES - 1}) * {TAPS};
     // whole samples, rounded down
     const int top = r - {1 + before} + (y - (y & {PHASES - 1})) / {PHASES};
-    const int left = c0 - {1 + before} + (x - (x & {PHASES - 1})) / {PHASES};
-    for (int k = THREAD; k < {deep * broad}; k += THREADS)
-        part[k] = old[(size_t)WITHIN(top + k / {broad}, rows) * columns + WITHIN(left + k % {broad}, columns)];
+    const int left = c - {1 + before} + (x - (x & {PHASES - 1})) / {PHASES};
+    for (int k = THREAD; k < {deep * deep}; k += THREADS)
+        part[k] = old[(size_t)WITHIN(top + k / {deep}, rows) * columns + WITHIN(left + k % {deep}, columns)];
     BARRIER;
-    for (int k = THREAD; k < {deep * wide}; k += THREADS) {{
-        const int at = k / {wide} * {broad} + k % {wide};
+    for (int k = THREAD; k < {deep * side}; k += THREADS) {{
+        const int at = k / {side} * {deep} + k % {side};
         T total = 0;
         UNROLL for (int m = 0; m < {TAPS}; ++m) total += horizontal[m] * part[at + m];
         lines[k] = total;
     }}
     BARRIER;
-    for (int k = THREAD; k < {high * wide}; k += THREADS) {{
+    for (int k = THREAD; k < {side * side}; k += THREADS) {{
         T total = 0;
-        UNROLL for (int m = 0; m < {TAPS}; ++m) total += vertical[m] * lines[k + m * {wide}];
+        UNROLL for (int m = 0; m < {TAPS}; ++m) total += vertical[m] * lines[k + m * {side}];
         patch[k] = total;
     }}
     BARRIER;
-    T yy = 0, yx = 0, xx = 0, yd = 0, xd = 0;
-    for (int k = THREAD; k < {down * across}; k += THREADS) {{
-        const int i = k / {across}, j = k % {across}, beside = (c0 + j) / {BLOCK}, c = beside * {BLOCK};
-        if (r + {BLOCK} > rows || c + {BLOCK} > columns) continue;
-        const int number = 2 * (GROUP_Y * blocks + beside);
-        if (fabs(motion[number] - y * {1 / PHASES}f) > {REACH}f) continue;
-        if (fabs(motion[number + 1] - x * {1 / PHASES}f) > {REACH}f) continue;
-        const float far_y = r + y * {1 / PHASES}f, far_x = c + x * {1 / PHASES}f;
-        if (far_y < {TAPS - MARGIN} || far_y + {WINDOW + TAPS - MARGIN} >= rows) continue;
-        if (far_x < {TAPS - MARGIN} || far_x + {WINDOW + TAPS - MARGIN} >= columns) continue;
-        const int at = (i + 1) * {wide} + j + 1;
-        const T dy = 0.5f * (patch[at + {wide}] - patch[at - {wide}]), dx = 0.5f * (patch[at + 1] - patch[at - 1]);
-        const T d = scales[(size_t)(r + i) * columns + c0 + j] - patch[at];
+    T yy = 0, yx = 0, xx = 0, yd = 0, xd = 0, dd = 0;
+    for (int k = THREAD; k < {BLOCK * BLOCK}; k += THREADS) {{
+        const int i = k / {BLOCK}, j = k % {BLOCK}, at = (i + 1) * {side} + j + 1;
+        const T dy = 0.5f * (patch[at + {side}] - patch[at - {side}]), dx = 0.5f * (patch[at + 1] - patch[at - 1]);
+        const T d = scales[(size_t)(r + i) * columns + c + j] - patch[at];
         yy += dy * dy;
         yx += dy * dx;
         xx += dx * dx;
         yd += dy * d;
         xd += dx * d;
+        dd += d * d;
     }}
     SUM_ALL(yy);
     SUM_ALL(yx);
     SUM_ALL(xx);
     SUM_ALL(yd);
     SUM_ALL(xd);
+    SUM_ALL(dd);
     if (THREAD == 0) {{
-        GLOBAL T *const goal = sums + 5 * ((size_t)GROUP_Y * table[4] + BLOCK_X);
         goal[0] = yy;
         goal[1] = yx;
         goal[2] = xx;
         goal[3] = yd;
         goal[4] = xd;
+        goal[5] = dd;
+        goal[6] = {BLOCK * BLOCK};
     }}
 }}
 """
 
 
 def _render_solve(_: MotionSpec, dialect: Dialect) -> str:
-    return f"""{_begin_blocks(dialect, 1)}
-KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL const T *RESTRICT median, GLOBAL T *RESTRICT common,
+    wide = COMMON + 1
+    return f"""{_begin_blocks(dialect, 1)}{POSITION}{_render_elimination(COMMON, 1)}
+KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL const T *RESTRICT start, GLOBAL T *RESTRICT common,
                   GLOBAL const wide_t *RESTRICT table)
 {{
-    SUMMING(T);
-    T totals[5];
-    for (int m = 0; m < 5; ++m) {{
-        totals[m] = 0;
-        UNROLL_FEW for (int k = THREAD; k < table[0]; k += THREADS) totals[m] += sums[5 * k + m];
-        SUM_ALL(totals[m]);
+    SUMMING_EACH(T, 6);
+    const int high = table[0], wide = table[1];
+    // products of slopes, for each product of two positions; pulls, for each position; squared differences and samples
+    T slopes[3][6] = {{{{0}}}}, pulls[6] = {{0}}, left[2] = {{0, 0}};
+    for (int k = THREAD; k < high * wide; k += THREADS) {{
+        GLOBAL const T *const own = sums + (size_t){BALANCED} * k;
+        const float p = POSITION(k / wide, high), q = POSITION(k % wide, wide);
+        const float products[6] = {{1, p, q, p * p, p * q, q * q}};
+        const float down = FOLLOW(start, 0, p, q), right = FOLLOW(start, 1, p, q);
+        const float by_y = rint({PHASES}.0f * down) * {1 / PHASES}f - down;
+        const float by_x = rint({PHASES}.0f * right) * {1 / PHASES}f - right;
+        const float pull[2] = {{own[3] + own[0] * by_y + own[1] * by_x, own[4] + own[1] * by_y + own[2] * by_x}};
+        UNROLL for (int m = 0; m < 3; ++m) UNROLL for (int i = 0; i < 6; ++i) slopes[m][i] += own[m] * products[i];
+        UNROLL for (int i = 0; i < 6; ++i) pulls[i] += pull[i % 2] * products[i / 2];
+        left[0] += own[5];
+        left[1] += own[6];
     }}
+    SUM_EACH(slopes[0], 6)
+    SUM_EACH(slopes[1], 6)
+    SUM_EACH(slopes[2], 6)
+    SUM_EACH(pulls, 6)
+    SUM_EACH(left, 2)
     if (THREAD > 0) return;
-    const T yy = totals[0], yx = totals[1], xx = totals[2];
-    const T determinant = yy * xx - yx * yx;
-    T by[2] = {{0, 0}};
-    if (determinant > {format_number(1e-6, "float")} * yy * xx) {{
-        by[0] = (xx * totals[3] - yx * totals[4]) / determinant;
-        by[1] = (yy * totals[4] - yx * totals[3]) / determinant;
+    float m[{COMMON * wide}], sides[{COMMON}];
+    UNROLL for (int i = 0; i < {COMMON}; ++i) {{
+        // without growth, from the middle's motion
+        sides[i] = pulls[i];
+        UNROLL for (int j = 0; j < {COMMON}; ++j) {{
+            const int low = min(i / 2, j / 2), top = max(i / 2, j / 2);
+            const float each = slopes[i % 2 + j % 2][low == 0 ? top : low == 1 ? top + 2 : 5];
+            m[{wide} * i + j] = each;
+            if (j >= 2) sides[i] += each * start[j];
+        }}
+        m[{wide} * i + {COMMON}] = pulls[i];
     }}
-    for (int m = 0; m < 2; ++m) {{
-        const T found = median[m] * {1 / PHASES}f + fmin(fmax(by[m], -{REACH}f), {REACH}f);
-        const T whole = 0.5f * rint(2 * found);
-        common[m] = fabs(found - whole) < {WHOLE}f ? whole : found;
+    const float yy = slopes[0][0], yx = slopes[1][0], xx = slopes[2][0], determinant = yy * xx - yx * yx;
+    float alike[2] = {{0, 0}}, most[2] = {{0, 0}}, gain = 0;
+    if (determinant > {format_number(1e-6, "float")} * yy * xx) {{
+        alike[0] = (xx * sides[0] - yx * sides[1]) / determinant;
+        alike[1] = (yy * sides[1] - yx * sides[0]) / determinant;
+    }}
+    eliminate_{COMMON}(m);
+    for (int i = 0; i < {COMMON}; ++i) {{
+        const float step = m[{wide} * i + {COMMON}];
+        gain += 0.5f * ((i < 2 ? step - alike[i] : step + start[i]) * sides[i]);
+        most[i % 2] += fabs(step);
+    }}
+    // a few blocks that move by themselves say nothing about the camera
+    const bool is_much = 3 * left[1] > {BLOCK**2}.0f * (high * wide);
+    const bool is_bent = is_much && gain * left[1] > {TURN_WORTH * ALIKE}f * left[0];
+    const float part = {REACH}f / fmax(fmax(most[0], most[1]), {REACH}f);
+    for (int i = 0; i < {COMMON}; ++i) {{
+        if (is_bent) common[i] = start[i] + part * m[{wide} * i + {COMMON}];
+        else if (i < 2) {{
+            const float found = start[i] + fmin(fmax(alike[i], -{REACH}f), {REACH}f), whole = 0.5f * rint(2 * found);
+            common[i] = fabs(found - whole) < {WHOLE}f ? whole : found;
+        }} else common[i] = 0;
     }}
 }}
 """
@@ -250,6 +411,7 @@ KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL const T *RESTRICT median
 _RENDERERS: dict[str, Callable[[MotionSpec, Dialect], str]] = {
     "halve": _render_halve,
     "median": _render_median,
+    "fit": _render_fit,
     "balance": _render_balance,
     "solve": _render_solve,
 }

@@ -97,6 +97,14 @@ class TemporalFilterTests:
         assert expected.ratios.mean() < 0.75
         assert np.abs(self.download(found.motion.blocks)).max() > 0 or speed == (0.0, 0.0)
 
+    @pytest.mark.parametrize(("degrees", "zoom"), [(0.6, 1.0), (0.0, 0.99)])
+    def test_a_camera_that_turns_or_zooms(self, degrees: float, zoom: float) -> None:
+        for found, expected, _ in self._follow(_turn_video((168, 200), degrees, zoom), np.array([_SIGMA]), 4):
+            assert expected.ratios.mean() < 0.75
+            self._compare(found, expected)
+        # each block has a motion of its own, by which they all are parts of one
+        assert len(np.unique(np.round(expected.motion, 2).reshape(-1, 2), axis=0)) > 20
+
     @pytest.mark.parametrize("shape", [(1, 1), (5, 40), (31, 33), (64, 47), (33, 250)])
     def test_frames_of_any_size(self, shape: tuple[int, int]) -> None:
         frames = (frame[:, : shape[0], : shape[1]] for frame in _draw_video((64, 256), (0.0, 0.0)))
@@ -235,4 +243,19 @@ def _draw_video(shape: tuple[int, int], speed: tuple[float, float]) -> Iterator[
         turned = np.exp(2j * np.pi * number * (frequencies[0] * speed[0] + frequencies[1] * speed[1]))
         frame = np.fft.ifft2(spectrum * turned).real[100 : 100 + rows, 120 : 120 + columns].copy()
         frame[rows // 4 : rows // 2, 10 + 5 * number : 40 + 5 * number] = 200
+        yield (frame + np.random.default_rng(number).normal(0, _SIGMA, shape)).astype(np.float32)[np.newaxis]
+
+
+def _turn_video(shape: tuple[int, int], degrees: float, zoom: float) -> Iterator[Array]:
+    """Yield noisy frames of a camera that turns and zooms over an image, smooth enough for linear interpolation."""
+    image = data.ascent().astype(np.float64)
+    smooth = (image[:-1, :-1] + image[1:, :-1] + image[:-1, 1:] + image[1:, 1:]) / 4
+    rows, columns = np.indices(shape) - (np.array(shape)[:, np.newaxis, np.newaxis] - 1) / 2
+    for number in range(32):
+        angle, size = np.deg2rad(degrees * number), zoom**number
+        y = 250 + size * (np.cos(angle) * rows - np.sin(angle) * columns)
+        x = 250 + size * (np.sin(angle) * rows + np.cos(angle) * columns)
+        i, j = np.floor(y).astype(int), np.floor(x).astype(int)
+        above, below = (smooth[each, j] * (1 + j - x) + smooth[each, j + 1] * (x - j) for each in (i, i + 1))
+        frame = above * (1 + i - y) + below * (y - i)
         yield (frame + np.random.default_rng(number).normal(0, _SIGMA, shape)).astype(np.float32)[np.newaxis]

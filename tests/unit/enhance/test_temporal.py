@@ -87,6 +87,62 @@ def test_a_pan_by_fractions_of_a_pixel_improves():
     assert np.mean((past.planes[0] - clean[-1]) ** 2) < 0.3 * SIGMA[0] ** 2
 
 
+def turn(image, degrees, zoom, shape=(200, 240)):
+    """Return a part of an image as a camera sees it that has turned and zoomed."""
+    ndimage = pytest.importorskip("scipy.ndimage")
+    rows, columns = np.indices(shape) - (np.array(shape)[:, np.newaxis, np.newaxis] - 1) / 2
+    angle = np.deg2rad(degrees)
+    positions = np.array(
+        [
+            250 + zoom * (np.cos(angle) * rows - np.sin(angle) * columns),
+            250 + zoom * (np.sin(angle) * rows + np.cos(angle) * columns),
+        ]
+    )
+    return ndimage.map_coordinates(image, positions, order=3)
+
+
+def find_displacements(degrees, zoom, shape=(200, 240)):
+    """Return where the middles of blocks were before a camera turned and zoomed."""
+    rows, columns = (16 * np.arange(-(-length // 16)) + 7.5 - (length - 1) / 2 for length in shape)
+    rows, columns = np.meshgrid(rows, columns, indexing="ij")
+    angle = np.deg2rad(degrees)
+    return np.stack(
+        [
+            zoom * (np.cos(angle) * rows - np.sin(angle) * columns) - rows,
+            zoom * (np.sin(angle) * rows + np.cos(angle) * columns) - columns,
+        ],
+        axis=-1,
+    )
+
+
+@pytest.mark.parametrize(("degrees", "zoom"), [(0.2, 1.0), (-0.8, 1.0), (0.0, 0.99), (0.4, 1.006)])
+def test_a_camera_that_turns_and_zooms_is_found(degrees, zoom):
+    old, new = (turn(IMAGE, degrees * time, zoom**time) for time in range(2))
+    motion = 2 * find_motion(pad_planes(add_noise(new, 1)), pad_planes(add_noise(old, 2)), SIGMA[0], 1.0)
+    errors = np.abs(motion - find_displacements(degrees, zoom)).max(axis=2)
+    # the last row of blocks is not whole, and looks at what is beside it
+    assert np.quantile(errors[:-1], 0.9) < 0.2
+
+
+@pytest.mark.parametrize("what", ["still", "two layers"])
+def test_a_camera_that_does_not_turn_moves_all_alike(what):
+    old = IMAGE[100:300, 100:340]
+    new = old.copy()
+    if what == "two layers":
+        new[:, 150:] = IMAGE[102:302, 253:343]
+    motion = find_motion(pad_planes(add_noise(new, 1)), pad_planes(add_noise(old, 2)), SIGMA[0], 1.0)
+    common = np.median(motion[:, :8], axis=(0, 1))
+    assert (motion[:, :8] == common).all(axis=2).mean() > 0.95
+    assert np.abs(common).max() < 0.05
+
+
+@pytest.mark.parametrize(("degrees", "zoom"), [(0.6, 1.0), (0.0, 0.99)])
+def test_what_turns_and_zooms_improves(degrees, zoom):
+    clean = [turn(IMAGE, degrees * time, zoom**time) for time in range(8)]
+    *_, past = follow_all(add_noise(frame, seed) for seed, frame in enumerate(clean))
+    assert np.mean((past.planes[0] - clean[-1]) ** 2) < 0.18 * SIGMA[0] ** 2
+
+
 def test_what_is_covered_counts_by_itself():
     flat = np.full((96, 160), 60, np.float32)
     frames = []

@@ -13,7 +13,8 @@ from subband.compiled import Kernels
 from subband.engines.memory import allocate
 from subband.engines.temporal.base import Grid, TemporalFilters
 from subband.engines.temporal.light import find_light, measure_drift
-from subband.engines.temporal.motion import find_motion, pad_planes, repeat_border, share_rows
+from subband.engines.temporal.motion import find_motion, pad_planes, repeat_border
+from subband.engines.temporal.sharing import share_rows
 from subband.tracking import (
     BLOCK,
     CUT,

@@ -15,7 +15,7 @@ from subband.engines.temporal.device_past import DeviceMotion, DevicePast
 from subband.kernels.averages import LIGHT, ROOM, UPDATED, AverageSpec, count_fitters, render_average
 from subband.kernels.block_search import SearchSpec, render_search
 from subband.kernels.dialects import LANES
-from subband.kernels.motion import BALANCED, HALVED, THREADS, MotionSpec, render_motion
+from subband.kernels.motion import BALANCED, COMMON, HALVED, THREADS, MotionSpec, render_motion
 from subband.kernels.noise_maps import HALVERS, MOST_HALVES, MapSpec, render_map
 from subband.tracking import BLOCK, PATCH, RADIUS, SCALES, STEPS, WINDOW, measure_gain, tabulate_taps
 
@@ -211,19 +211,17 @@ class DeviceTemporalFilters(TemporalFilters):
         return scales
 
     def _find_common(self, scales: Any, blocks: Any) -> Any:
-        """Return the motion that most blocks nearly have: one step along the slopes of all of them."""
+        """Return the motion that most blocks have: a fit, and one step along the slopes of those that move so."""
         rows, columns = scales.shape[1:]
         high, wide = blocks.shape[:2]
-        across = -(-columns // BALANCED[1])
-        median, common = (self._device.allocate((2,), _SINGLE) for _ in range(2))
-        sums = self._device.allocate((high * across, 5), _SINGLE)
+        median, start, common = (self._device.allocate((count,), _SINGLE) for count in (2, COMMON, COMMON))
+        sums = self._device.allocate((high * wide, BALANCED), _SINGLE)
         self._run(MotionSpec("median"), (_BLOCK, 1, 2), _BLOCK, blocks, median, self._launcher.tabulate(high * wide))
-        table = self._launcher.tabulate(rows, columns, high, wide, across)
-        taps = self._launcher.keep(tabulate_taps())
-        groups = across * _BLOCK, high, 1
-        self._run(MotionSpec("balance"), groups, _BLOCK, scales, blocks, median, taps, sums, table)
-        table = self._launcher.tabulate(high * across)
-        self._run(MotionSpec("solve"), (_BLOCK, 1, 1), _BLOCK, sums, median, common, table)
+        size = self._launcher.tabulate(high, wide)
+        self._run(MotionSpec("fit"), (_BLOCK, 1, 1), _BLOCK, blocks, median, start, size)
+        table, taps = self._launcher.tabulate(rows, columns, high, wide), self._launcher.keep(tabulate_taps())
+        self._run(MotionSpec("balance"), (wide, high, 1), 1, scales, blocks, start, taps, sums, table)
+        self._run(MotionSpec("solve"), (_BLOCK, 1, 1), _BLOCK, sums, start, common, size)
         return common
 
 

@@ -4,36 +4,24 @@ Frames are compared where they are smoothed and have half, a quarter and less of
 noise is weaker, and few positions are far. Finest are blocks of 16 × 16 samples of the frame. A block begins with the
 motion of the one around it at the coarser scale, and leaves it for what matches better by more than noise explains; one
 step along the slopes of the image finds the fraction of a sample. Most blocks of a video move with the camera: that
-motion is measured with all of them, and a block keeps its own if that is clearly better.
+motion is measured with all of them (`subband.engines.temporal.common`), and a block keeps its own if that is clearly
+better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from subband.compiled import Kernels
 from subband.engines.memory import allocate
-from subband.engines.threads import run_tasks
-from subband.tracking import (
-    BLOCK,
-    MARGIN,
-    PHASES,
-    RADIUS,
-    REACH,
-    SCALES,
-    STEPS,
-    WHOLE,
-    WINDOW,
-    measure_gain,
-    tabulate_taps,
-)
+from subband.engines.temporal.common import find_common
+from subband.engines.temporal.sharing import share_rows
+from subband.tracking import BLOCK, MARGIN, RADIUS, SCALES, STEPS, WINDOW, measure_gain
 from subband.typing import Array
 
-__all__ = ["find_motion", "pad_planes", "repeat_border", "share_rows"]
+__all__ = ["find_motion", "pad_planes", "repeat_border"]
 
 _loops = Kernels("subband.engines.temporal.motion_loops")
 
@@ -74,22 +62,9 @@ def find_motion(new: Array, old: Array, noise: float, ratio: float) -> Array:
         images, numbers = (news[number], olds[number]), (variance * (1 + ratio), variance * ratio)
         reach = (RADIUS, 0) if number == len(news) - 1 else (0, STEPS)
         share_rows(rows, partial(_loops.track, *images, coarse, motion, costs, *reach, *numbers))
-    common = _find_common(*images, motion)
+    common = find_common(*images, motion)
     share_rows(rows, partial(_loops.prefer_common, *images, motion, costs, common, *numbers))
     return motion
-
-
-def _find_common(new: Array, old: Array, motion: Array) -> Array:
-    """Return the motion that most blocks nearly have: one step along the slopes of all of them."""
-    y, x = np.round(np.median(motion, axis=(0, 1)) * PHASES).astype(int).tolist()
-    sums = np.zeros((len(motion), 5))
-    share_rows(len(motion), partial(_loops.balance, new, old, motion, y, x, tabulate_taps(), REACH, sums))
-    yy, yx, xx, yd, xd = sums.sum(axis=0).tolist()
-    common = np.array([y, x]) / PHASES
-    if yy * xx - yx * yx > 1e-6 * yy * xx:
-        common += np.clip(np.linalg.solve([[yy, yx], [yx, xx]], [yd, xd]), -REACH, REACH)
-    whole = np.round(2 * common) / 2
-    return np.where(np.abs(common - whole) < WHOLE, whole, common).astype(np.float32)
 
 
 def _make_scales(padded: Array) -> list[Array]:
@@ -121,8 +96,3 @@ def repeat_border(padded: Array) -> None:
     m = MARGIN
     padded[..., m:-m, :m], padded[..., m:-m, -m:] = padded[..., m:-m, m : m + 1], padded[..., m:-m, -m - 1 : -m]
     padded[..., :m, :], padded[..., -m:, :] = padded[..., m : m + 1, :], padded[..., -m - 1 : -m, :]
-
-
-def share_rows(count: int, work: Callable[..., Any], step: int = 4) -> None:
-    """Let threads share rows, `step` of them at a time: ``work(first, last)``."""
-    run_tasks(work, [(first, min(first + step, count)) for first in range(0, count, step)], is_even=True)

@@ -260,11 +260,12 @@ def _prefer_common(
     for row in range(first, last):
         for column in range(motion.shape[1]):
             r, c = locate_window(new, row, column)
-            if is_inside(old, r, c, common[0], common[1]):
-                cost = scale * compare(new, old, r, c, common[0], common[1], share)
+            down, right = common[row, column, 0], common[row, column, 1]
+            if is_inside(old, r, c, down, right):
+                cost = scale * compare(new, old, r, c, down, right, share)
                 if cost < costs[row, column] + OWN_WORTH:
-                    motion[row, column, 0] = common[0]
-                    motion[row, column, 1] = common[1]
+                    motion[row, column, 0] = down
+                    motion[row, column, 1] = right
 
 
 def _pick_taps(taps: Array, phase: int) -> tuple[float, float, float, float, float, float, float, float]:
@@ -321,17 +322,20 @@ def _interpolate(
 
 
 def _balance(
-    new: Array, old: Array, motion: Array, y: int, x: int, taps: Array, reach: float, sums: Array, first: int, last: int
+    new: Array, old: Array, motion: Array, common: Array, taps: Array, reach: float, sums: Array, first: int, last: int
 ) -> None:
-    """Sum up the equations for a step from a common motion, over blocks of some rows that move nearly so.
+    """Sum up the equations for a step from a common motion, for blocks of some rows that move nearly so.
 
-    The motion `y`, `x` counts `PHASES` of a sample. Other than in `track`, samples between others are exact here.
+    The common motion of each block counts `PHASES` of a sample. Other than in `track`, samples between others are exact
+    here. Sums of a block are those of the products of slopes, down twice, down and right, and right twice; of both with
+    differences; of squared differences; and of samples.
     """
     side, stride, half = BLOCK + 2, old.shape[1], np.float32(0.5)
     line_room, patch_room = np.empty((side + TAPS) * side, np.float32), np.empty(side * side, np.float32)
     for row in range(first, last):
         for column in range(motion.shape[1]):
             r, c = MARGIN + row * BLOCK, MARGIN + column * BLOCK
+            y, x = common[0, row, column], common[1, row, column]
             if abs(motion[row, column, 0] - y / PHASES) > reach or abs(motion[row, column, 1] - x / PHASES) > reach:
                 continue
             if r + BLOCK > new.shape[0] - MARGIN or c + BLOCK > new.shape[1] - MARGIN:
@@ -340,7 +344,7 @@ def _balance(
                 continue
             begin = shift(data(old), (r + y // PHASES - 1) * stride + c + x // PHASES - 1)
             interpolate(begin, stride, taps, y, x, data(line_room), data(patch_room), side, side, side)
-            yy = yx = xx = yd = xd = np.float32(0.0)
+            yy = yx = xx = yd = xd = dd = np.float32(0.0)
             for k in range(BLOCK):
                 before = shift(data(patch_room), k * side)
                 here, behind = shift(before, side), shift(before, 2 * side)
@@ -353,11 +357,14 @@ def _balance(
                     xx += dx * dx
                     yd += dy * d
                     xd += dx * d
-            sums[row, 0] += yy
-            sums[row, 1] += yx
-            sums[row, 2] += xx
-            sums[row, 3] += yd
-            sums[row, 4] += xd
+                    dd += d * d
+            sums[0, row, column] = yy
+            sums[1, row, column] = yx
+            sums[2, row, column] = xx
+            sums[3, row, column] = yd
+            sums[4, row, column] = xd
+            sums[5, row, column] = dd
+            sums[6, row, column] = BLOCK * BLOCK
     keep(line_room)
     keep(patch_room)
 

@@ -13,7 +13,7 @@ import numpy as np
 from subband.compiled.compiling import stored
 from subband.engines.cpu.loops import OPTIONS, clear, copy, data, keep, keep_apart, shift
 from subband.engines.temporal.motion_loops import interpolate
-from subband.tracking import BLOCK, DOUBT, GROWTH, LINE, MARGIN, PHASES, STRAIGHT, SURE, TAPS
+from subband.tracking import AGREE, BLOCK, DOUBT, GROWTH, LINE, MARGIN, PHASES, STRAIGHT, SURE, TAPS
 from subband.typing import Array
 
 __all__ = ["average", "draw", "predict", "relight", "update"]
@@ -53,39 +53,49 @@ def _predict(
     rows, columns = new.shape[1], new.shape[2]
     stride = state.shape[2]
     room = np.empty((block[0] + TAPS) * block[1] * _RUN, np.float32)
+    cells = np.empty((2, 2 * motion.shape[1], 2), np.int64)
+    half = ((block[0] + 1) // 2, (block[1] + 1) // 2)
     for row in range(first, last):
         r = row * block[0]
         height = min(block[0], rows - r)
+        blend_motion(motion, row, block, cells)
         end = 0
-        while end < motion.shape[1]:
+        while end < cells.shape[1]:
             column, end = end, end + 1
-            c = column * block[1]
-            y = floor(motion[row, column, 0] * (block[0] * PHASES / BLOCK) + 0.5)
-            x = floor(motion[row, column, 1] * (block[1] * PHASES / BLOCK) + 0.5)
-            # what comes from beyond the margins was not seen
-            down = min(max(y // PHASES, -MARGIN + TAPS - r), rows + MARGIN - TAPS - block[0] - r)
-            right = min(max(x // PHASES, -MARGIN + TAPS - c), columns + MARGIN - TAPS - block[1] - c)
-            # blocks that move alike are one wide block
+            y, x, lower_y, lower_x = cells[0, column, 0], cells[0, column, 1], cells[1, column, 0], cells[1, column, 1]
+            c = column // 2 * block[1] + column % 2 * half[1]
+            # cells that move alike are a large one
             while (
-                end < min(motion.shape[1], column + _RUN)
-                and motion[row, end, 0] == motion[row, column, 0]
-                and motion[row, end, 1] == motion[row, column, 1]
-                and right == x // PHASES
-                and right <= columns + MARGIN - TAPS - (end + 1) * block[1]
+                end < min(cells.shape[1], column + 2 * _RUN)
+                and cells[0, end, 0] == y
+                and cells[0, end, 1] == x
+                and cells[1, end, 0] == lower_y
+                and cells[1, end, 1] == lower_x
+                and c + min(x, lower_x) // PHASES >= TAPS - MARGIN
+                and end // 2 * block[1] + (end % 2 + 1) * half[1] + max(x, lower_x) // PHASES <= columns + MARGIN - TAPS
             ):
                 end += 1
-            width = min(end * block[1], columns) - c
-            top, left = MARGIN + r + down, MARGIN + c + right
-            for k in range(height):
-                copy(
-                    shift(data(predicted_ratios), (r + k) * columns + c),
-                    shift(data(ratios), (top + k) * stride + left),
-                    width,
-                )
-            for plane in range(len(new)):
-                begin = shift(data(state), (plane * state.shape[1] + top) * stride + left)
-                goal = shift(data(predicted), (plane * rows + r) * columns + c)
-                interpolate(begin, stride, taps, y, x, data(room), goal, columns, height, width)
+            width = min(end // 2 * block[1] + end % 2 * half[1], columns) - c
+            is_inside = TAPS - MARGIN <= r + y // PHASES <= rows + MARGIN - TAPS - 2 * half[0]
+            is_tall = y == lower_y and x == lower_x and is_inside
+            for part in range(1 if is_tall else 2):
+                top, deep = r + part * half[0], height if is_tall else min(half[0], height - part * half[0])
+                y, x = (lower_y, lower_x) if part else (y, x)
+                if deep <= 0 or width <= 0:
+                    continue
+                # what comes from beyond the margins was not seen
+                above = MARGIN + min(max(top + y // PHASES, TAPS - MARGIN), rows + MARGIN - TAPS - half[0])
+                left = MARGIN + min(max(c + x // PHASES, TAPS - MARGIN), columns + MARGIN - TAPS - half[1])
+                for k in range(deep):
+                    copy(
+                        shift(data(predicted_ratios), (top + k) * columns + c),
+                        shift(data(ratios), (above + k) * stride + left),
+                        width,
+                    )
+                for plane in range(len(new)):
+                    begin = shift(data(state), (plane * state.shape[1] + above) * stride + left)
+                    goal = shift(data(predicted), (plane * rows + top) * columns + c)
+                    interpolate(begin, stride, taps, y, x, data(room), goal, columns, deep, width)
         for k in range(r, r + height):
             for plane in range(len(new)):
                 offset = (plane * rows + k) * columns
@@ -102,6 +112,33 @@ def _predict(
                 add_blocks(shift(data(sums), number), shift(data(new), offset), block[1], columns)
                 add_blocks(shift(data(sums), others), shift(data(predicted), offset), block[1], columns)
     keep(room)
+    keep(cells)
+
+
+def _blend_motion(motion: Array, row: int, block: tuple[int, int], cells: Array) -> None:
+    """Write where each quarter of the blocks of a row was before, in `PHASES` of a sample.
+
+    A quarter lies between the middles of four blocks, of which those count that move nearly like its own.
+    """
+    rows, columns = motion.shape[:2]
+    for column in range(columns):
+        for part in range(4):
+            above = min(max(row + (1 if part // 2 else -1), 0), rows - 1)
+            beside = min(max(column + (1 if part % 2 else -1), 0), columns - 1)
+            own_y, own_x = motion[row, column, 0], motion[row, column, 1]
+            y = x = np.float32(0.0)
+            for number in range(3):
+                near, weight = (
+                    motion[above if number else row, beside if number != 1 else column],
+                    1 if number == 2 else 3,
+                )
+                by_y, by_x = near[0] - own_y, near[1] - own_x
+                if max(abs(by_y), abs(by_x)) <= AGREE:
+                    y += np.float32(weight) * by_y
+                    x += np.float32(weight) * by_x
+            y, x = own_y + np.float32(1 / 16) * y, own_x + np.float32(1 / 16) * x
+            cells[part // 2, 2 * column + part % 2, 0] = floor(y * (block[0] * PHASES / BLOCK) + 0.5)
+            cells[part // 2, 2 * column + part % 2, 1] = floor(x * (block[1] * PHASES / BLOCK) + 0.5)
 
 
 def _add_blocks(y: Any, x: Any, width: int, n: int) -> None:
@@ -355,6 +392,7 @@ add_squares = stored(**OPTIONS)(_add_squares)
 amplify = stored(**OPTIONS)(_amplify)
 average = stored(**OPTIONS)(_average)
 average_rows = stored(**OPTIONS)(_average_rows)
+blend_motion = stored(**OPTIONS)(_blend_motion)
 compare_rows = stored(**OPTIONS)(_compare_rows)
 draw = stored(**OPTIONS)(_draw)
 draw_row = stored(**OPTIONS)(_draw_row)
