@@ -12,7 +12,7 @@ from typing import Literal
 
 from subband.kernels.dialects import LANES, Dialect
 from subband.kernels.filters import begin_filter
-from subband.kernels.motion import HOLD_WITHIN, PLACE
+from subband.kernels.motion import HOLD_WITHIN, POSITION
 from subband.tracking import ALIKE, BLOCK, CLOSE, ENOUGH, HOLD, MARGIN, OWN_WORTH, SAME, TAPS, WINDOW, WORTH
 
 __all__ = ["SearchSpec", "render_search"]
@@ -287,13 +287,13 @@ KERNEL void sweep(GLOBAL const T *RESTRICT scales, GLOBAL const T *RESTRICT coar
 
 
 def _render_prefer(dialect: Dialect) -> str:
-    return f"""{begin_filter(dialect, "float32")}{HOLD_WITHIN}{PLACE}{_COMPARE}
+    return f"""{begin_filter(dialect, "float32")}{HOLD_WITHIN}{POSITION}{_COMPARE}
 KERNEL void sweep(GLOBAL const T *RESTRICT scales, GLOBAL const T *RESTRICT common, GLOBAL T *RESTRICT motion,
                   GLOBAL const T *RESTRICT costs, GLOBAL const T *RESTRICT sigma, GLOBAL const T *RESTRICT summary,
                   GLOBAL const wide_t *RESTRICT table, GLOBAL const T *RESTRICT values)
 {{
 {_LOCATE}
-    const float p = PLACE(row, (int)table[2]), q = PLACE(beside, across);
+    const float p = POSITION(row, (int)table[2]), q = POSITION(beside, across);
     const float y = FOLLOW(common, 0, p, q), x = FOLLOW(common, 1, p, q);
     if (IS_INSIDE(y, x)) {{
         float cost;

@@ -1,7 +1,7 @@
 """Kernel text around the search for motion: scales of two frames, and the motion that most blocks have.
 
 A common motion is six numbers: down and right in the frame's middle, by how much more at the last row, and at the last
-column. Places of blocks are rows and columns between -1 and 1.
+column. Positions of blocks are rows and columns between -1 and 1.
 
 The host takes no part: what one kernel decides the next one reads. Where the loops of the CPU look at margins,
 kernels hold positions within the frame, which is the same, as margins repeat the outermost samples.
@@ -32,7 +32,7 @@ from subband.tracking import (
     WINDOW,
 )
 
-__all__ = ["BALANCED", "COMMON", "HALVED", "HOLD_WITHIN", "PLACE", "THREADS", "MotionSpec", "render_motion"]
+__all__ = ["BALANCED", "COMMON", "HALVED", "HOLD_WITHIN", "POSITION", "THREADS", "MotionSpec", "render_motion"]
 
 #: Lanes of a block, where blocks are several groups.
 THREADS = 256
@@ -44,8 +44,8 @@ HALVED = 16, 32
 COMMON, BALANCED = 6, 7
 
 #: The row or column of a block, of so many, between -1 and 1; and what a common motion is there, along one axis.
-PLACE = """\
-#define PLACE(i, n) ((float)(2 * (i) + 1 - (n)) / (n))
+POSITION = """\
+#define POSITION(i, n) ((float)(2 * (i) + 1 - (n)) / (n))
 #define FOLLOW(common, axis, p, q) ((common)[axis] + (p) * (common)[2 + (axis)] + (q) * (common)[4 + (axis)])
 """
 
@@ -188,7 +188,7 @@ DEVICE void eliminate_{size}(float *m)
 
 
 def _render_fit(_: MotionSpec, dialect: Dialect) -> str:
-    return f"""{_begin_blocks(dialect, 1)}{PLACE}{_render_elimination(3, 2)}
+    return f"""{_begin_blocks(dialect, 1)}{POSITION}{_render_elimination(3, 2)}
 // what moves by itself counts less and less
 #define COUNT_NEAR(y, x, square) ((square) / ((square) + ((y) * (y) + (x) * (x))))
 DEVICE float weigh(float y, float x, float square)
@@ -207,10 +207,10 @@ KERNEL void sweep(GLOBAL const T *RESTRICT motion, GLOBAL const T *RESTRICT medi
     float fit[{COMMON}] = {{middle[0], middle[1], 0, 0, 0, 0}}, alike[2] = {{middle[0], middle[1]}};
     for (int turn = 0; turn < {len(SPREADS)}; ++turn) {{
         const float square = spreads[turn] * spreads[turn];
-        // weights, with each place and with products of these; and motion with them, less that of the middle
+        // weights, with each position and with products of these; and motion with them, less that of the middle
         T sums[6] = {{0}}, sides[6] = {{0}}, plain[3] = {{0}};
         UNROLL_FEW for (int k = THREAD; k < count; k += THREADS) {{
-            const float p = PLACE(k / wide, high), q = PLACE(k % wide, wide);
+            const float p = POSITION(k / wide, high), q = POSITION(k % wide, wide);
             const float y = motion[2 * k] - middle[0], x = motion[2 * k + 1] - middle[1];
             const float by_y = motion[2 * k] - FOLLOW(fit, 0, p, q), by_x = motion[2 * k + 1] - FOLLOW(fit, 1, p, q);
             const float weight = weigh(by_y, by_x, square);
@@ -247,7 +247,8 @@ KERNEL void sweep(GLOBAL const T *RESTRICT motion, GLOBAL const T *RESTRICT medi
     // what lies between two layers is not far from either, but what one of them has is hit
     T near[2] = {{0, 0}};
     UNROLL_FEW for (int k = THREAD; k < count; k += THREADS) {{
-        const float p = PLACE(k / wide, high), q = PLACE(k % wide, wide), y = motion[2 * k], x = motion[2 * k + 1];
+        const float p = POSITION(k / wide, high), q = POSITION(k % wide, wide);
+        const float y = motion[2 * k], x = motion[2 * k + 1];
         near[0] += COUNT_NEAR(y - FOLLOW(fit, 0, p, q), x - FOLLOW(fit, 1, p, q), {NEAR**2}f);
         near[1] += COUNT_NEAR(y - alike[0], x - alike[1], {NEAR**2}f);
     }}
@@ -263,7 +264,7 @@ def _render_balance(_: MotionSpec, dialect: Dialect) -> str:
     deep = side + TAPS - 1
     return f"""#define THREADS {LANES}
 #define RESIDENT 24
-{begin_filter(dialect, "float32")}{dialect.blocks}{HOLD_WITHIN}{PLACE}
+{begin_filter(dialect, "float32")}{dialect.blocks}{HOLD_WITHIN}{POSITION}
 KERNEL void sweep(GLOBAL const T *RESTRICT scales, GLOBAL const T *RESTRICT motion, GLOBAL const T *RESTRICT start,
                   GLOBAL const T *RESTRICT taps, GLOBAL T *RESTRICT sums, GLOBAL const wide_t *RESTRICT table)
 {{
@@ -273,7 +274,7 @@ KERNEL void sweep(GLOBAL const T *RESTRICT scales, GLOBAL const T *RESTRICT moti
     SUMMING(T);
     const int rows = table[0], columns = table[1], high = table[2], wide = table[3];
     const int number = GROUP_Y * wide + BLOCK_X, r = GROUP_Y * {BLOCK}, c = BLOCK_X * {BLOCK};
-    const float p = PLACE(GROUP_Y, high), q = PLACE(BLOCK_X, wide);
+    const float p = POSITION(GROUP_Y, high), q = POSITION(BLOCK_X, wide);
     const int y = (int)rint({PHASES}.0f * FOLLOW(start, 0, p, q)), x = (int)rint({PHASES}.0f * FOLLOW(start, 1, p, q));
     const float down = y * {1 / PHASES}f, right = x * {1 / PHASES}f;
     GLOBAL T *const goal = sums + (size_t){BALANCED} * number;
@@ -341,17 +342,17 @@ KERNEL void sweep(GLOBAL const T *RESTRICT scales, GLOBAL const T *RESTRICT moti
 
 def _render_solve(_: MotionSpec, dialect: Dialect) -> str:
     wide = COMMON + 1
-    return f"""{_begin_blocks(dialect, 1)}{PLACE}{_render_elimination(COMMON, 1)}
+    return f"""{_begin_blocks(dialect, 1)}{POSITION}{_render_elimination(COMMON, 1)}
 KERNEL void sweep(GLOBAL const T *RESTRICT sums, GLOBAL const T *RESTRICT start, GLOBAL T *RESTRICT common,
                   GLOBAL const wide_t *RESTRICT table)
 {{
     SUMMING_EACH(T, 6);
     const int high = table[0], wide = table[1];
-    // products of slopes, for each product of two places; pulls, for each place; squared differences and samples
+    // products of slopes, for each product of two positions; pulls, for each position; squared differences and samples
     T slopes[3][6] = {{{{0}}}}, pulls[6] = {{0}}, left[2] = {{0, 0}};
     for (int k = THREAD; k < high * wide; k += THREADS) {{
         GLOBAL const T *const own = sums + (size_t){BALANCED} * k;
-        const float p = PLACE(k / wide, high), q = PLACE(k % wide, wide);
+        const float p = POSITION(k / wide, high), q = POSITION(k % wide, wide);
         const float products[6] = {{1, p, q, p * p, p * q, q * q}};
         const float down = FOLLOW(start, 0, p, q), right = FOLLOW(start, 1, p, q);
         const float by_y = rint({PHASES}.0f * down) * {1 / PHASES}f - down;

@@ -92,13 +92,13 @@ def turn(image, degrees, zoom, shape=(200, 240)):
     ndimage = pytest.importorskip("scipy.ndimage")
     rows, columns = np.indices(shape) - (np.array(shape)[:, np.newaxis, np.newaxis] - 1) / 2
     angle = np.deg2rad(degrees)
-    places = np.array(
+    positions = np.array(
         [
             250 + zoom * (np.cos(angle) * rows - np.sin(angle) * columns),
             250 + zoom * (np.sin(angle) * rows + np.cos(angle) * columns),
         ]
     )
-    return ndimage.map_coordinates(image, places, order=3)
+    return ndimage.map_coordinates(image, positions, order=3)
 
 
 def find_displacements(degrees, zoom, shape=(200, 240)):
