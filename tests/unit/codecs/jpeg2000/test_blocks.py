@@ -282,6 +282,27 @@ def test_blocks_encoded_together_are_those_encoded_alone(style):
         np.testing.assert_array_equal(together.gains[number, :passes], alone.gains[0])
 
 
+@pytest.mark.parametrize("count", [2, 3, 4, 7])
+def test_blocks_of_all_sizes_are_encoded_together(count):
+    rng = np.random.default_rng(count)
+    # noise has all bytes and carries; blocks of one plane end while others have hardly begun
+    blocks = [rng.integers(-(2 << 3 * (k % 4)), 2 << 3 * (k % 4), 4096 >> k % 3).astype(np.int32) for k in range(count)]
+    starts = np.cumsum([0, *map(len, blocks)])
+    table = np.array(
+        [
+            [start, 64, len(block) // 64, 64, k % 3]
+            for k, (start, block) in enumerate(zip(starts[:-1], blocks, strict=True))
+        ]
+    )
+    together = encode_blocks(np.concatenate(blocks), table)
+    for number, block in enumerate(blocks):
+        row = np.array([[0, *table[number, 1:]]])
+        alone = encode_blocks(block, row)
+        start = int(together.starts[number])
+        np.testing.assert_array_equal(together.data[start : start + alone.data.size], alone.data)
+        np.testing.assert_array_equal(together.ends[number, : alone.ends.shape[1]], alone.ends[0])
+
+
 def test_threads_change_nothing():
     samples, table = make_natural_blocks()
     before = get_threads()

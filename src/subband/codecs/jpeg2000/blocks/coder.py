@@ -28,7 +28,7 @@ _ht_encoding = Kernels("subband.codecs.jpeg2000.blocks.loops.ht_encoding")
 
 # Samples of one task, at least and at most, of Part 1 and of Part 15: few, since one block may take a hundred times
 # longer than another, and enough that a thread is awake before the others are done.
-_TOGETHER, _HT_TOGETHER = (2 * 4096, 8 * 4096), (8 * 4096, 24 * 4096)
+_TOGETHER, _HT_TOGETHER = (2 * 4096, 16 * 4096), (8 * 4096, 24 * 4096)
 
 # Blocks from which on it pays to decide which of them are decoded at the same time.
 _MANY = 32
@@ -110,10 +110,12 @@ def encode_blocks(
     n = len(table)
     planes = np.zeros(n, np.int32)
     sizes, sums = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    run_tasks(lambda *task: _encoding.count_planes(samples, table, *task, planes, sums), _share(table, style))
+    # where this takes less time than waking a thread, it is one task
+    tasks = _share(table, style) if n >= _MANY else [(0, n)]
+    run_tasks(lambda *task: _encoding.count_planes(samples, table, *task, planes, sums), tasks)
     order = None
     if n >= _MANY:
-        # two blocks are encoded at the same time as long as both have something left
+        # several blocks are encoded at the same time as long as all have something left
         order = np.argsort(-sums, kind="stable")
         table, planes = _freeze(table[order]), planes[order]
     _check_planes(samples, planes, _MOST_PLANES)
@@ -127,7 +129,9 @@ def encode_blocks(
         parts[first] = _encoding.encode_range(samples, table, first, last, style, half, planes, ends, gains, sizes)
 
     run_tasks(work, _share(table, style))
-    data = np.concatenate([parts[first] for first in sorted(parts)]) if parts else np.empty(0, np.uint8)
+    data = allocate((int(sizes.sum()),), np.dtype(np.uint8))
+    if parts:
+        np.concatenate([parts[first] for first in sorted(parts)], out=data)
     starts = np.cumsum(sizes) - sizes
     back = slice(None) if order is None else np.argsort(order)
     return EncodedBlocks(data, starts[back], planes[back], counts[back], ends[back], gains[back])

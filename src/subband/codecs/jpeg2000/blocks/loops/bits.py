@@ -16,9 +16,12 @@ __all__ = [
     "copy_bytes",
     "count_leading",
     "count_ones",
+    "count_shift",
     "count_trailing",
     "hold",
     "is_rare",
+    "look_up",
+    "point_to",
     "skip",
 ]
 
@@ -43,6 +46,16 @@ if CHECKS:
         """Return what lies behind some elements of an array."""
         return array[count:]
 
+    @nb.njit(**OPTIONS)
+    def point_to(array, index):
+        """Return where an element of an array of 64 bits is, as a number: its index."""
+        return nb.int64(index)
+
+    @nb.njit(**OPTIONS)
+    def look_up(array, where, index):
+        """Return the element of an array so many behind the one that `point_to` gave."""
+        return array[where + index]
+
 else:
 
     @intrinsic
@@ -65,6 +78,37 @@ else:
             return builder.gep(args[0], [args[1]])
 
         return pointer(pointer, nb.types.int64), codegen
+
+    @intrinsic
+    def point_to(typingctx, array, index):
+        """Return where an element of an array of 64 bits is, as a number: its address."""
+
+        def codegen(context, builder, signature, args):
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            return builder.ptrtoint(builder.gep(data, [args[1]]), ir.IntType(64))
+
+        return nb.types.int64(array, nb.types.int64), codegen
+
+    @intrinsic
+    def look_up(typingctx, array, where, index):
+        """Return the element of an array so many behind the one of `point_to`, which takes no register for it."""
+
+        def codegen(context, builder, signature, args):
+            pointer = builder.inttoptr(args[1], ir.IntType(64).as_pointer())
+            return builder.load(builder.gep(pointer, [args[2]]))
+
+        return nb.types.int64(array, nb.types.int64, nb.types.int64), codegen
+
+
+@intrinsic
+def count_shift(typingctx, value):
+    """Return the number of zeros above the highest one of 32 bits; `value` must not be zero."""
+
+    def codegen(context, builder, signature, args):
+        half = builder.trunc(args[0], ir.IntType(32))
+        return builder.zext(builder.ctlz(half, ir.Constant(ir.IntType(1), 1)), ir.IntType(64))
+
+    return nb.types.int64(nb.types.int64), codegen
 
 
 @intrinsic

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, skip
 from subband.codecs.jpeg2000.blocks.loops.contexts import (
     REFINED,
     SELF,
@@ -24,6 +24,7 @@ __all__ = [
     "OWN",
     "SIGNED",
     "STRIP",
+    "WORDS",
     "clear_columns",
     "count_strips",
     "describe_block",
@@ -35,8 +36,8 @@ __all__ = [
     "open_strip",
 ]
 
-#: The most columns of a strip.
-STRIP = 64
+#: The most columns of a strip, and room for the words of one, with what they are made from.
+STRIP, WORDS = 64, 131
 
 #: The bits of a column's own coefficients: those that its neighbours see, and all.
 SIGNED = SELVES | SELVES << 32
@@ -88,14 +89,14 @@ def locate(strip, width):
 def gather(columns, at, pitch, count, is_causal, words):
     """Write the words of some columns with all that their neighbours add."""
     upper = nb.int64(0) if is_causal else nb.int64(_UPPER)
+    # what a column and those above and below it add to the words of all three beside each other
+    middle = skip(words, STRIP + 1)
+    for k in range(count + 2):
+        here = at + k - 1
+        word = columns[here] & SIGNED | (columns[here - pitch] & _LOWER) >> 12
+        middle[k] = word | (columns[here + pitch] & upper) << 12
     for k in range(count):
-        here = at + k
-        above, below = here - pitch, here + pitch
-        word = columns[here] | (columns[here - 1] & SIGNED) >> 1 | (columns[here + 1] & SIGNED) << 1
-        word |= (columns[above - 1] & _LOWER) >> 13 | (columns[above] & _LOWER) >> 12
-        word |= (columns[above + 1] & _LOWER) >> 11
-        word |= (columns[below - 1] & upper) << 11 | (columns[below] & upper) << 12
-        words[k] = word | (columns[below + 1] & upper) << 13
+        words[k] = columns[at + k] | middle[k] >> 1 | middle[k + 1] | middle[k + 2] << 1
 
 
 @nb.njit(forceinline=True, **OPTIONS)

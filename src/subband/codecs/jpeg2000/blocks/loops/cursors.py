@@ -6,10 +6,10 @@ import numba as nb
 
 from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS
 from subband.codecs.jpeg2000.blocks.loops.columns import clear_columns
-from subband.codecs.jpeg2000.blocks.loops.contexts import INITIAL
 from subband.codecs.jpeg2000.blocks.loops.mq_decoder import (
     has_predictable_end,
     has_predictable_raw_end,
+    reset_contexts,
     start_decoder,
     start_raw_decoder,
 )
@@ -25,12 +25,12 @@ PLANES, MOST, LAG, BELOW, _NEXT, _LAST, _UNTIL, _START, RAW, _IS_ON, BAD, CURSOR
 
 
 @nb.njit(**OPTIONS)
-def begin_block(table, block, planes, passes, starts, columns, magnitudes, contexts, cursor):
+def begin_block(table, block, planes, passes, starts, columns, magnitudes, states, contexts, cursor):
     """Prepare to decode a block."""
     height, width = table[block, 2], table[block, 3]
     for k in range((height + 3) // 4 * 4 * width):
         magnitudes[k] = 0
-    _reset(contexts)
+    reset_contexts(states, contexts)
     count = nb.int64(planes[block])
     cursor[BAD] = nb.int64(count > 31)
     if count > 31:
@@ -72,12 +72,12 @@ def begin_pass(step, data, segments, style, registers, cursor):
 
 
 @nb.njit(**OPTIONS)
-def end_pass(step, data, style, contexts, registers, cursor):
+def end_pass(step, data, style, states, contexts, registers, cursor):
     """Forget what the contexts have learnt, and look at the end of a segment, as the style says."""
     if cursor[_IS_ON] == 0:
         return
     if style & RESET != 0:
-        _reset(contexts)
+        reset_contexts(states, contexts)
     done = step - cursor[LAG] + 1
     if style & PREDICTABLE == 0 or done < cursor[_UNTIL] or cursor[BAD] != 0:
         return
@@ -87,10 +87,3 @@ def end_pass(step, data, style, contexts, registers, cursor):
             cursor[BAD] = nb.int64(not has_predictable_raw_end(registers, data))
         else:
             cursor[BAD] = nb.int64(not has_predictable_end(registers, data, cursor[_START]))
-
-
-@nb.njit(**OPTIONS)
-def _reset(contexts):
-    """Forget what the contexts have learnt."""
-    for context in range(INITIAL.size):
-        contexts[context] = INITIAL[context]

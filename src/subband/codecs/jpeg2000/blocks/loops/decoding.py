@@ -15,9 +15,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, address, hold
+from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, STORED, address, hold, skip
 from subband.codecs.jpeg2000.blocks.loops.cleanup import decode_cleanup, decode_mark
-from subband.codecs.jpeg2000.blocks.loops.columns import STRIP, describe_block
+from subband.codecs.jpeg2000.blocks.loops.columns import WORDS, describe_block
 from subband.codecs.jpeg2000.blocks.loops.cursors import (
     BAD,
     BELOW,
@@ -31,7 +31,7 @@ from subband.codecs.jpeg2000.blocks.loops.cursors import (
     end_pass,
 )
 from subband.codecs.jpeg2000.blocks.loops.groups import FIELDS, count_groups, list_refined
-from subband.codecs.jpeg2000.blocks.loops.mq_decoder import REGISTERS
+from subband.codecs.jpeg2000.blocks.loops.mq_decoder import REGISTERS, list_states
 from subband.codecs.jpeg2000.blocks.loops.propagation import decode_significance
 from subband.codecs.jpeg2000.blocks.loops.raw_passes import read_refinement, read_significance
 from subband.codecs.jpeg2000.blocks.loops.refinement import decode_refinement
@@ -56,21 +56,29 @@ def decode_range(
         area = max(area, 4 * stripes * width)
         around = max(around, (stripes + 2) * (width + 2))
         most = max(most, count_groups(width, stripes))
-    columns, words = np.empty((2, around), np.int64), np.empty((2, STRIP + 1), np.int64)
+    columns, words = np.empty((2, around), np.int64), np.empty((2, WORDS), np.int64)
     magnitudes = np.empty((2, area), np.uint32)
-    contexts = np.empty((2, 19), np.int64)
+    states, contexts = list_states(), np.empty((2, 19), np.int64)
     registers = np.zeros((2, REGISTERS), np.int64)
     groups = np.zeros((2, FIELDS * (most + 1)), np.int64)
     cursors = np.zeros((2, CURSOR), np.int64)
     arrays = (
-        (address(columns[0]), address(words[0]), address(magnitudes[0]), address(contexts[0]), address(registers[0])),
-        (address(columns[1]), address(words[1]), address(magnitudes[1]), address(contexts[1]), address(registers[1])),
-    )
+        (
+            address(columns[0]), address(words[0]), address(magnitudes[0]), address(states), address(contexts[0]),
+            address(registers[0]),
+        ),
+        (
+            address(columns[1]), address(words[1]), address(magnitudes[1]), address(states), address(contexts[1]),
+            address(registers[1]),
+        ),
+    )  # fmt: skip
     lists = (address(groups[0]), address(groups[1]))
     for block in range(first, last, 2):
         count = min(last - block, 2)
         for k in range(count):
-            begin_block(table, block + k, planes, passes, starts, columns[k], magnitudes[k], contexts[k], cursors[k])
+            begin_block(
+                table, block + k, planes, passes, starts, columns[k], magnitudes[k], states, contexts[k], cursors[k]
+            )
         # planes that are equally low have about as much to decode
         highest = max(cursors[0, PLANES], cursors[count - 1, PLANES])
         steps = nb.int64(0)
@@ -100,11 +108,11 @@ def decode_range(
                     address(data),
                 )  # fmt: skip
             for k in range(count):
-                end_pass(step, data, style, contexts[k], registers[k], cursors[k])
+                end_pass(step, data, style, states, contexts[k], registers[k], cursors[k])
         for k in range(count):
             damaged[block + k] = cursors[k, BAD] != 0
             _store(table, block + k, magnitudes[k], columns[k], roi_shift, form, integers, floats)
-    hold(columns, words, magnitudes, contexts, registers, groups)
+    hold(columns, words, magnitudes, states, contexts, registers, groups)
 
 
 @nb.njit(**OPTIONS)
@@ -139,19 +147,50 @@ def _decode_together(kind, plane, style, arrays, shape, groups, other_arrays, ot
 def _store(table, block, magnitudes, columns, roi_shift, form, integers, floats):
     """Write the coefficients of a block to their positions."""
     offset, stride, height, width = table[block, 0], table[block, 1], table[block, 2], table[block, 3]
-    pitch = width + 2
-    for y in range(height):
-        stripe, row = y // 4, y % 4
-        start = offset + y * stride
-        k, at, sign = 4 * stripe * width + row, (stripe + 1) * pitch + 1, 36 + 3 * row
-        for column in range(width):
-            value = nb.int64(magnitudes[k + 4 * column])
-            if roi_shift > 0 and value >> 1 >= 1 << roi_shift:
-                value >>= roi_shift
-            negative = -((columns[at + column] >> sign) & 1)
+    magnitudes, columns, integers, floats = address(magnitudes), address(columns), address(integers), address(floats)
+    pitch, stripes = width + 2, (height + 3) // 4
+    if roi_shift > 0:
+        for k in range(4 * stripes * width):
+            if nb.int64(magnitudes[k]) >> 1 >= nb.int64(1) << roi_shift:
+                magnitudes[k] = nb.int64(magnitudes[k]) >> roi_shift
+    for stripe in range(stripes):
+        values, signs = skip(magnitudes, 4 * stripe * width), skip(columns, (stripe + 1) * pitch + 1)
+        start, rows = offset + 4 * stripe * stride, min(height - 4 * stripe, 4)
+        for row in range(rows):
+            at = start + row * stride
             if form == 0:
-                integers[start + column] = ((value >> 1) ^ negative) - negative
+                _store_integers(values, signs, row, width, skip(integers, at))
             elif form == 1:
-                floats[start + column] = ((value >> 1) ^ negative) - negative
+                _store_whole(values, signs, row, width, skip(floats, at))
             else:
-                floats[start + column] = nb.float64((value ^ negative) - negative) * 0.5
+                _store_floats(values, signs, row, width, skip(floats, at))
+
+
+@nb.njit(forceinline=True, **OPTIONS)
+def _find_negative(signs, column, row):
+    """Return -1 for a coefficient below zero, else 0."""
+    return -(nb.int32(signs[column] >> 32) >> nb.int32(4 + 3 * row) & nb.int32(1))
+
+
+@nb.njit(**OPTIONS)
+def _store_integers(values, signs, row, width, out):
+    """Write a row of integers."""
+    for column in range(width):
+        negative = _find_negative(signs, column, row)
+        out[column] = (nb.int32(values[4 * column + row] >> nb.uint32(1)) ^ negative) - negative
+
+
+@nb.njit(**OPTIONS)
+def _store_whole(values, signs, row, width, out):
+    """Write a row of integers as floats."""
+    for column in range(width):
+        negative = _find_negative(signs, column, row)
+        out[column] = nb.float32(nb.int32((nb.int32(values[4 * column + row] >> nb.uint32(1)) ^ negative) - negative))
+
+
+@nb.njit(**OPTIONS)
+def _store_floats(values, signs, row, width, out):
+    """Write a row of values in the middle of an interval, whose magnitudes are doubled."""
+    for column in range(width):
+        value, negative = nb.int64(values[4 * column + row]), nb.int64(_find_negative(signs, column, row))
+        out[column] = nb.float64((value ^ negative) - negative) * 0.5

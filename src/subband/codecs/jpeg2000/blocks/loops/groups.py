@@ -43,7 +43,10 @@ GROUP = 16
 READY, SECOND, THIRD, FIRST, FIELDS = range(5)
 
 # Which of the coefficients that are coded later are neighbours of one in each row: bit 1 is the next one.
-_LATER = np.array([0b110010, 0b111010, 0b111010, 0b011000], np.int64)
+_ROWS = np.array([0b110010, 0b111010, 0b111010, 0b011000], np.uint64)
+
+# The same for all coefficients of a group.
+_LATER = (np.tile(_ROWS, GROUP) << np.arange(4 * GROUP, dtype=np.uint64)).view(np.int64)
 
 
 @nb.njit(**OPTIONS)
@@ -87,7 +90,7 @@ def close_group(columns, words, at, column, seen):
 @nb.njit(forceinline=True, **OPTIONS)
 def find_later(at, free):
     """Return the neighbours of a coefficient that are coded after it, and may become candidates."""
-    return address(_LATER)[at & 3] << at & free
+    return address(_LATER)[at] & free
 
 
 @nb.njit(**OPTIONS)
@@ -122,7 +125,9 @@ def list_refined(columns, words, shape, is_causal, groups):
 @nb.njit(forceinline=True, **OPTIONS)
 def _pack(word):
     """Return the bits 0, 3, 6 and 9 side by side."""
-    return word & 1 | word >> 2 & 2 | word >> 4 & 4 | word >> 6 & 8
+    word &= 0x249
+    pairs = (word | word >> 2) & 0xC3
+    return (pairs | pairs >> 4) & 0xF
 
 
 @nb.njit(forceinline=True, **OPTIONS)

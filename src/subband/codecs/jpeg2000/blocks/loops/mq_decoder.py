@@ -1,7 +1,8 @@
 """The arithmetic decoder: bytes in, symbols out.
 
 The registers hold the size of the interval and the code relative to its lower end. Both have 40 bits below the 16 of
-the standard, so that several bytes are read at a time.
+the standard, so that several bytes are read at a time. Where no branch depends on symbols, the interval has 16 of them,
+so that one instruction tells how far it is to be shifted.
 
 There are two ways to decode a symbol. Where most of them are no surprise, a margin is taken from both registers: as
 long as it is not used up, the more probable symbol has come and nothing else is to be done. Where symbols are as good
@@ -15,9 +16,20 @@ ISO/IEC 15444-1, annex C.3; D. S. Taubman and M. W. Marcellin, *JPEG2000*, secti
 from __future__ import annotations
 
 import numba as nb
+import numpy as np
 
-from subband.codecs.jpeg2000.blocks.loops.bits import OPTIONS, address, choose, count_leading, is_rare
-from subband.codecs.jpeg2000.blocks.loops.contexts import STATES
+from subband.codecs.jpeg2000.blocks.loops.bits import (
+    OPTIONS,
+    address,
+    choose,
+    count_leading,
+    count_shift,
+    is_rare,
+    look_up,
+    point_to,
+)
+from subband.codecs.jpeg2000.blocks.loops.contexts import INITIAL, STATES
+from subband.typing import Array
 
 __all__ = [
     "AT",
@@ -31,8 +43,11 @@ __all__ = [
     "decode_symbol",
     "has_predictable_end",
     "has_predictable_raw_end",
+    "list_states",
     "put",
+    "put_margin",
     "read_raw",
+    "reset_contexts",
     "start_decoder",
     "start_raw_decoder",
     "take",
@@ -43,8 +58,47 @@ __all__ = [
 #: where the segment ends; how many bytes had to be invented because it ended too early.
 INTERVAL, CODE, WAITING, AT, END, INVENTED, REGISTERS = range(7)
 
-_HALF = 1 << 55
-_ESTIMATE = -1 << 40
+# The bits of the interval and of the code below those of the standard, and those of an interval that is kept small.
+_FINE, _COARSE = 40, 16
+_HALF = 1 << (15 + _FINE)
+
+# Of a state: the estimate as bits of the code, and of a small interval; then for the more and the less probable symbol,
+# the state that follows if the interval is shifted, and the symbol as a mask.
+_LARGE, _SMALL, _AFTER, _SYMBOL, _FIELDS = 0, 1, 2, 4, 6
+
+
+def _tabulate_states() -> Array:
+    """Return what the decoder has to know of each state; states are numbered."""
+    table = np.zeros((len(STATES), _FIELDS), np.int64)
+    for number, word in enumerate(STATES.tolist()):
+        estimate, after_more, after_less, more = word >> 40, word >> 8 & 0xFF, word >> 16 & 0xFF, word & 1
+        table[number] = estimate << _FINE, estimate << _COARSE, after_more, after_less, -more, more - 1
+    return table.ravel()
+
+
+_TABLE = _tabulate_states()
+
+# The numbers of the states before the first symbol.
+_FIRST = INITIAL >> 24 & 0xFF
+
+
+@nb.njit(**OPTIONS)
+def list_states():
+    """Return what the decoder has to know of each state; states are known by where they are in it."""
+    states = np.empty(_TABLE.size, np.int64)
+    for k in range(_TABLE.size):
+        states[k] = _TABLE[k]
+    for state in range(0, _TABLE.size, _FIELDS):
+        for after in range(state + _AFTER, state + _AFTER + 2):
+            states[after] = point_to(states, _TABLE[after] * _FIELDS)
+    return states
+
+
+@nb.njit(**OPTIONS)
+def reset_contexts(states, contexts):
+    """Forget what the contexts have learnt."""
+    for context in range(_FIRST.size):
+        contexts[context] = point_to(states, _FIRST[context] * _FIELDS)
 
 
 @nb.njit(**OPTIONS)
@@ -61,22 +115,28 @@ def start_decoder(registers, data, at, end):
 
 @nb.njit(forceinline=True, **OPTIONS)
 def take(registers):
-    """Return the registers that a pass keeps in variables."""
-    return nb.int64(registers[INTERVAL]), nb.int64(registers[CODE]), nb.int64(registers[WAITING])
+    """Return the registers that a pass keeps in variables, a small interval first."""
+    return nb.int64(registers[INTERVAL]) >> (_FINE - _COARSE), nb.int64(registers[CODE]), nb.int64(registers[WAITING])
+
+
+@nb.njit(forceinline=True, **OPTIONS)
+def put(registers, interval, code, waiting):
+    """Keep the registers until the next pass, given a small interval."""
+    registers[INTERVAL], registers[CODE], registers[WAITING] = interval << (_FINE - _COARSE), code, waiting
 
 
 @nb.njit(forceinline=True, **OPTIONS)
 def take_margin(registers):
     """Return the registers that a pass keeps in variables, less the margin, and the margin."""
-    interval, code, waiting = take(registers)
+    interval, code = nb.int64(registers[INTERVAL]), nb.int64(registers[CODE])
     margin = min(interval - _HALF, code)
-    return interval - margin, code - margin, margin, waiting
+    return interval - margin, code - margin, margin, nb.int64(registers[WAITING])
 
 
 @nb.njit(forceinline=True, **OPTIONS)
-def put(registers, interval, code, waiting):
-    """Keep the registers until the next pass."""
-    registers[INTERVAL], registers[CODE], registers[WAITING] = interval, code, waiting
+def put_margin(registers, interval, code, margin, waiting):
+    """Keep the registers until the next pass, given a margin."""
+    registers[INTERVAL], registers[CODE], registers[WAITING] = interval + margin, code + margin, waiting
 
 
 @nb.njit(**OPTIONS)
@@ -106,24 +166,21 @@ def _fill(code, waiting, registers, data):
 
 
 @nb.njit(forceinline=True, **OPTIONS)
-def decode_symbol(context, contexts, interval, code, margin, waiting, registers, data):
-    """Return the next symbol, and the registers that are kept in variables, less the margin."""
-    word = contexts[context]
-    estimate = word & _ESTIMATE
-    bit = word & 1
+def decode_symbol(context, states, contexts, interval, code, margin, waiting, registers, data):
+    """Return the next symbol as a mask, and the registers that are kept in variables, less the margin."""
+    state = contexts[context]
+    estimate = look_up(states, state, _LARGE)
+    symbol = look_up(states, state, _SYMBOL)
     margin -= estimate
     if margin < 0:
-        # both are loaded before it is known which comes next
-        states = address(STATES)
-        after_more, after_less = states[(word >> 8) & 127], states[(word >> 16) & 127]
         interval += margin
         code += margin
         is_lower = code < 0
         is_less = nb.int64(is_lower != (interval < estimate))
         code += estimate if is_lower else 0
         interval = estimate if is_lower else interval
-        bit ^= is_less
-        contexts[context] = after_less if is_less else after_more
+        symbol ^= -is_less
+        contexts[context] = look_up(states, state, _AFTER + is_less)
         shift = count_leading(interval) - 8
         if waiting < shift:
             code, waiting = _fill(code, waiting, registers, data)
@@ -133,31 +190,32 @@ def decode_symbol(context, contexts, interval, code, margin, waiting, registers,
         margin = min(interval - _HALF, code)
         interval -= margin
         code -= margin
-    return bit, interval, code, margin, waiting
+    return symbol, interval, code, margin, waiting
 
 
 @nb.njit(forceinline=True, **OPTIONS)
-def decode_evenly(context, gate, contexts, interval, code, waiting, registers, data):
-    """Return the next symbol, and the registers without a margin, in the same time whichever symbol it is.
+def decode_evenly(context, gate, states, contexts, interval, code, waiting, registers, data):
+    """Return the next symbol as a mask, and the registers with a small interval, in the same time whatever it is.
 
     A gate of -1 is open; if it is 0, nothing is decoded, and the symbol means nothing. No branch depends on symbols, so
     that two blocks that are decoded together do not wait for each other.
     """
-    word = contexts[context]
-    estimate = word & _ESTIMATE & gate
+    state = contexts[context]
+    estimate = look_up(states, state, _SMALL) & gate
     interval -= estimate
-    rest = code - estimate
+    rest = code - (look_up(states, state, _LARGE) & gate)
     # whatever the bytes are, a closed gate changes nothing
+    is_less = nb.int64(nb.uint64((rest & gate) ^ (interval - estimate)) >> nb.uint64(63))
     is_lower = rest & gate < 0
-    is_less = is_lower != (interval < estimate)
     code = choose(is_lower, code, rest)
     interval = choose(is_lower, estimate, interval)
-    shift = count_leading(interval) - 8
-    after = address(STATES)[(word >> choose(is_less, nb.int64(16), nb.int64(8))) & 127]
-    contexts[context] = choose(shift == 0, word, after)
-    if is_rare(waiting < shift):
+    shift = count_shift(interval)
+    contexts[context] = choose(nb.int32(interval) < 0, state, look_up(states, state, _AFTER + is_less))
+    left = waiting - shift
+    if is_rare(left < 0):
         code, waiting = _fill(code, waiting, registers, data)
-    return (word & 1) ^ nb.int64(is_less), interval << shift, code << shift, waiting - shift
+        left = waiting - shift
+    return look_up(states, state, _SYMBOL + is_less), interval << shift, code << shift, left
 
 
 @nb.njit(**OPTIONS)

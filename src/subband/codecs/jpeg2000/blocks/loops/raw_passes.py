@@ -15,7 +15,7 @@ __all__ = ["read_refinement", "read_significance"]
 @nb.njit(**OPTIONS)
 def read_significance(arrays, shape, value, is_causal, data):
     """Read the significance propagation pass of a bit plane from raw bits."""
-    columns, words, magnitudes, _, registers = arrays
+    columns, words, magnitudes, _, _, registers = arrays
     _, width, stripes = shape
     code, waiting = nb.int64(registers[CODE]), nb.int64(registers[WAITING])
     for strip in range(count_strips(width, stripes)):
@@ -41,7 +41,7 @@ def read_significance(arrays, shape, value, is_causal, data):
 @nb.njit(**OPTIONS)
 def read_refinement(arrays, shape, half, data):
     """Read the magnitude refinement pass of a bit plane from raw bits."""
-    columns, _, magnitudes, _, registers = arrays
+    columns, _, magnitudes, _, _, registers = arrays
     _, width, stripes = shape
     code, waiting = nb.int64(registers[CODE]), nb.int64(registers[WAITING])
     for strip in range(count_strips(width, stripes)):

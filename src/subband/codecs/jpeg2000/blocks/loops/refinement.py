@@ -14,8 +14,8 @@ __all__ = ["decode_refinement"]
 @nb.njit(**OPTIONS)
 def decode_refinement(arrays, groups, count, other_arrays, other_groups, other_count, half, data):
     """Decode the pass of two blocks: as many coefficients of each as its list has."""
-    _, _, magnitudes, contexts, registers = arrays
-    _, _, magnitudes2, contexts2, registers2 = other_arrays
+    _, _, magnitudes, states, contexts, registers = arrays
+    _, _, magnitudes2, _, contexts2, registers2 = other_arrays
     interval, code, waiting = take(registers)
     interval2, code2, waiting2 = take(registers2)
     group, group2 = nb.int64(0), nb.int64(0)
@@ -23,32 +23,34 @@ def decode_refinement(arrays, groups, count, other_arrays, other_groups, other_c
     both = min(count, other_count)
     for _ in range(both):
         group, ready, interval, code, waiting = _refine(
-            groups, group, ready, half, magnitudes, contexts, interval, code, waiting, registers, data
+            groups, group, ready, half, magnitudes, states, contexts, interval, code, waiting, registers, data
         )
         group2, ready2, interval2, code2, waiting2 = _refine(
-            other_groups, group2, ready2, half, magnitudes2, contexts2, interval2, code2, waiting2, registers2, data
-        )
+            other_groups, group2, ready2, half, magnitudes2, states, contexts2, interval2, code2, waiting2, registers2,
+            data,
+        )  # fmt: skip
     for _ in range(both, count):
         group, ready, interval, code, waiting = _refine(
-            groups, group, ready, half, magnitudes, contexts, interval, code, waiting, registers, data
+            groups, group, ready, half, magnitudes, states, contexts, interval, code, waiting, registers, data
         )
     for _ in range(both, other_count):
         group2, ready2, interval2, code2, waiting2 = _refine(
-            other_groups, group2, ready2, half, magnitudes2, contexts2, interval2, code2, waiting2, registers2, data
-        )
+            other_groups, group2, ready2, half, magnitudes2, states, contexts2, interval2, code2, waiting2, registers2,
+            data,
+        )  # fmt: skip
     put(registers, interval, code, waiting)
     put(registers2, interval2, code2, waiting2)
 
 
 @nb.njit(forceinline=True, **OPTIONS)
-def _refine(groups, group, ready, half, magnitudes, contexts, interval, code, waiting, registers, data):
+def _refine(groups, group, ready, half, magnitudes, states, contexts, interval, code, waiting, registers, data):
     """Refine a coefficient; return the group of the next one, and what is left of it."""
     shift = count_trailing(ready)
     context = 14 + (groups[group + SECOND] >> shift & 1) + 2 * (groups[group + THIRD] >> shift & 1)
-    bit, interval, code, waiting = decode_evenly(
-        context, nb.int64(-1), contexts, interval, code, waiting, registers, data
+    symbol, interval, code, waiting = decode_evenly(
+        context, nb.int64(-1), states, contexts, interval, code, waiting, registers, data
     )
-    magnitudes[groups[group + FIRST] + shift] += nb.uint32((2 * bit - 1) * half)
+    magnitudes[groups[group + FIRST] + shift] += nb.uint32((2 * half & symbol) - half)
     ready &= ready - 1
     is_last = ready == 0
     group += FIELDS * nb.int64(is_last)
