@@ -305,8 +305,8 @@ class Pyramid:
         --------
         >>> import numpy as np
         >>> from subband import decompose
-        >>> decompose(np.arange(4.0), "haar").reconstruct().round(12)
-        array([0., 1., 2., 3.])
+        >>> decompose(np.arange(1.0, 5.0), "haar").reconstruct().round(12)
+        array([1., 2., 3., 4.])
         """
         return _METHODS["reconstruct"]()(self, engine=engine)
 
