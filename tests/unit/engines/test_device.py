@@ -47,7 +47,7 @@ def test_kernels_are_made_once(engine):
 def test_a_kernel_that_does_not_compile_is_tried_again(engine, monkeypatch):
     plan = plan_level((8, 8), (0, 1))
 
-    def refuse(source, local=0):
+    def refuse(source, local=0, resident=0):
         raise KernelError("the device does not compile a kernel", source, "no")
 
     with monkeypatch.context() as patch:

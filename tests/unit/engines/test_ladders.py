@@ -191,6 +191,8 @@ def test_nothing_outside_the_arrays_is_written(monkeypatch):
         return around[64 : 64 + size].reshape(shape)
 
     monkeypatch.setattr(sweep, "allocate", allocate)
+    bands = property(lambda layout: lambda: [allocate(shape, layout.dtype) for shape in layout.band_shapes])
+    monkeypatch.setattr(sweep.ImageLayout, "allocate_bands", bands)
     transform(plan, "float32")
     samples, coefficients = draw_whole(whole, "int32")
     CPU.forward(whole, samples)
