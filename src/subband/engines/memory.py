@@ -69,7 +69,7 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     >>> allocate((2, 3), np.dtype("float32")).shape
     (2, 3)
     """
-    size = _count_bytes(shape, dtype)
+    size = prod(shape) * dtype.itemsize
     if size < LARGE:
         return np.empty(shape, dtype)
     return np.ndarray(shape, dtype, _store.lend(size).view(_Loan))
@@ -105,10 +105,11 @@ def _share_blocks(forms: Sequence[_Form]) -> tuple[list[int], list[tuple[tuple[i
     parts: list[tuple[tuple[int, ...], _DType, int | None, int]] = []
     sharers = 0  # of the last block
     for position, (shape, dtype) in enumerate(forms):
-        if _count_bytes(shape, dtype) < LARGE:
+        size = prod(shape) * dtype.itemsize
+        if size < LARGE:
             parts.append((shape, dtype, None, 0))
             continue
-        each = -(-_count_bytes(shape, dtype) // _LINE) * _LINE
+        each = -(-size // _LINE) * _LINE
         is_room = sharers < _SHARERS and (sharers + 1) * each <= _SHARED
         if is_room and position > 1 and forms[position - 1] == (shape, dtype):
             sharers += 1
@@ -118,10 +119,6 @@ def _share_blocks(forms: Sequence[_Form]) -> tuple[list[int], list[tuple[tuple[i
             sizes.append(each)
         parts.append((shape, dtype, len(sizes) - 1, (sharers - 1) * each))
     return [_round_up(size) for size in sizes], parts
-
-
-def _count_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    return prod(shape) * dtype.itemsize
 
 
 class _Block(np.ndarray[Any, Any]):

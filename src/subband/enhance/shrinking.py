@@ -334,7 +334,9 @@ def shrink_by_noise(stage: Denoise, filters: Filters, coefficients: Coefficients
         count,
         is_decimated=coefficients.is_decimated,
     )
-    method = find_method(stage.method)
+    method = next((rule.method for rule in rules if rule.method is not None), None)
+    if method is None:
+        return
     for batch in _gather_bands(rules, coefficients, noise):
         shrunk = method.shrink_bands(filters, [band for _, _, band in batch])
         for (bands, key, _), values in zip(batch, shrunk, strict=True):
