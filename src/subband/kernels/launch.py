@@ -217,7 +217,7 @@ def choose_cascade_launch(
     --------
     >>> from subband.kernels.dialects import CUDA
     >>> choose_cascade_launch(CUDA, 4, 8192 * 8192, is_inverse=False)
-    Launch(pairs=4, ahead=3, chunk=64, block=2, is_split=False, resident=0)
+    Launch(pairs=4, ahead=3, chunk=64, block=4, is_split=False, resident=0)
     >>> choose_cascade_launch(CUDA, 4, 1080 * 1920, is_inverse=False)
     Launch(pairs=2, ahead=2, chunk=24, block=4, is_split=False, resident=1)
     """
@@ -231,8 +231,7 @@ def choose_cascade_launch(
     elif elements >= LARGE and size < 4:
         pairs, ahead, chunk = 8, 2, 32
     elif elements >= LARGE:
-        # few strips fill whole blocks only if these are small
-        pairs, ahead, chunk, block = (2, 2, 64, 4) if is_inverse else (max(2, 16 // size), 3, 64, 2)
+        pairs, ahead, chunk = (2, 2, 64) if is_inverse else (max(2, 16 // size), 3, 64)
     if levels == 2 and elements < LARGE * channels and dialect.name == "cuda":
         # each walk begins with rows that the one above it has too: few and long ones, as many as fill all
         # multiprocessors alike
